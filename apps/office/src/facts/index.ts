@@ -6,6 +6,8 @@
  * that told us: three events may speak of one payment.
  */
 
+export { paymentFingerprint, UNCLEAR_FINGERPRINT } from './fingerprint.ts'
+
 /** Integer minor units with their ISO 4217 code: 10000 EUR is one hundred euros. */
 export interface Money {
   readonly amountMinor: bigint

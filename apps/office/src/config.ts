@@ -1,0 +1,61 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { type Fault, parseFault } from './platform/fault-points.ts'
+import { parseSecretKey, type SecretKey } from './platform/secrets.ts'
+
+/** Everything that can be set from outside. The only file that reads the environment. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  /** Where people reach the office; links and cookies are made for it. */
+  readonly baseUrl: string
+  readonly databaseUrl: string | null
+  readonly ownerUrl: string | null
+  readonly secretKey: SecretKey | null
+  readonly demo: boolean
+  readonly logLevel: string
+  readonly fault: Fault | null
+}
+
+const environment = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  EINMAL_DATA_DIR: z.string().default('data'),
+  EINMAL_BASE_URL: z.url().optional(),
+  DATABASE_URL: z.string().min(1).optional(),
+  EINMAL_OWNER_URL: z.string().min(1).optional(),
+  EINMAL_SECRET_KEY: z.string().min(1).optional(),
+  EINMAL_DEMO: z.enum(['on', 'off']).default('on'),
+  EINMAL_LOG_LEVEL: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
+  EINMAL_FAULT: z.string().optional(),
+})
+
+/** Reads the configuration; throws with the name of each setting that is wrong and what would be right. */
+export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+  const parsed = environment.safeParse(given)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Error(`The configuration is not usable.\n  ${problems.join('\n  ')}`)
+  }
+  const values = parsed.data
+  if (values.DATABASE_URL !== undefined && values.EINMAL_SECRET_KEY === undefined) {
+    throw new Error(
+      'EINMAL_SECRET_KEY is missing. With DATABASE_URL several servers may share the database, and all need the same ' +
+        'key; make one with: openssl rand -base64 32',
+    )
+  }
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: resolve(values.EINMAL_DATA_DIR),
+    baseUrl: values.EINMAL_BASE_URL ?? `http://${values.HOST === '0.0.0.0' ? 'localhost' : values.HOST}:${values.PORT}`,
+    databaseUrl: values.DATABASE_URL ?? null,
+    ownerUrl: values.EINMAL_OWNER_URL ?? null,
+    secretKey: values.EINMAL_SECRET_KEY === undefined ? null : parseSecretKey(values.EINMAL_SECRET_KEY),
+    demo: values.EINMAL_DEMO === 'on' && values.DATABASE_URL === undefined,
+    logLevel: values.EINMAL_LOG_LEVEL,
+    fault: values.EINMAL_FAULT === undefined ? null : parseFault(values.EINMAL_FAULT),
+  }
+}

@@ -1,0 +1,40 @@
+import { send, sql, type Tx } from '../../platform/database.ts'
+import { toJsonText } from '../../platform/json.ts'
+
+export interface Activity {
+  readonly id: string
+  readonly subject: { readonly type: 'contact' | 'invoice' | 'payment'; readonly id: string }
+  /** Names what the line tells, such as `payment:<invoice>:<source>:<external id>`. */
+  readonly key: string
+  readonly type: string
+  readonly eventId: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Adds the lines that are not there yet, in one statement that is sent and not awaited. */
+export function recordActivities(tx: Tx, organizationId: string, activities: readonly Activity[], now: Date): void {
+  if (activities.length === 0) return
+  void send(
+    tx,
+    sql`insert into activities (id, organization_id, subject_type, subject_id, key, type, event_id, data, recorded_at)
+      select u.id, ${organizationId}::uuid, u.subject_type, u.subject_id, u.key, u.type, u.event_id, u.data::jsonb,
+        ${now.toISOString()}::timestamptz
+      from unnest(${activities.map((line) => line.id)}::uuid[], ${activities.map((line) => line.subject.type)}::text[],
+        ${activities.map((line) => line.subject.id)}::uuid[], ${activities.map((line) => line.key)}::text[],
+        ${activities.map((line) => line.type)}::text[], ${activities.map((line) => line.eventId)}::uuid[],
+        ${activities.map((line) => toJsonText(line.data))}::text[])
+        as u (id, subject_type, subject_id, key, type, event_id, data)
+      on conflict (subject_id, key, organization_id) do nothing`,
+  )
+}
+
+/** Lines of one subject, oldest first. */
+export async function listActivities(tx: Tx, organizationId: string, subjectId: string) {
+  return tx
+    .selectFrom('activities')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('subject_id', '=', subjectId)
+    .orderBy('id')
+    .execute()
+}

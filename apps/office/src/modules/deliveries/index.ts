@@ -1,0 +1,12 @@
+/**
+ * Deliveries: what arrived, byte for byte, with our verdict and answer. The proof "arrived 4 times, counted once".
+ * Tables: `deliveries`, `delivery_bodies` (a body is stored once, whatever how often it comes), `delivery_events`.
+ * Invariant: every genuine delivery that was answered with success is here; a rejected one never is.
+ * Rows are added in the transaction of the event they brought.
+ */
+export {
+  type ArrivedDelivery,
+  type DeliveryOutcome,
+  listDeliveriesOfEvents,
+  recordDeliveries,
+} from './queries.ts'

@@ -1,0 +1,29 @@
+import { send, sql, type Tx } from '../../platform/database.ts'
+import { toJsonText } from '../../platform/json.ts'
+
+export interface DomainEvent {
+  readonly id: string
+  readonly type: 'payment.received' | 'invoice.paid' | 'invoice.issued'
+  /** Unique within the type; carries a counter where a thing can happen again, such as paid after reopened. */
+  readonly key: string
+  readonly subject: { readonly type: 'invoice' | 'payment'; readonly id: string }
+  readonly eventId: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Records what is not recorded yet, in one statement that is sent and not awaited. */
+export function recordDomainEvents(tx: Tx, organizationId: string, events: readonly DomainEvent[], now: Date): void {
+  if (events.length === 0) return
+  void send(
+    tx,
+    sql`insert into domain_events (id, organization_id, type, key, subject_type, subject_id, event_id, data, recorded_at)
+      select u.id, ${organizationId}::uuid, u.type, u.key, u.subject_type, u.subject_id, u.event_id, u.data::jsonb,
+        ${now.toISOString()}::timestamptz
+      from unnest(${events.map((event) => event.id)}::uuid[], ${events.map((event) => event.type)}::text[],
+        ${events.map((event) => event.key)}::text[], ${events.map((event) => event.subject.type)}::text[],
+        ${events.map((event) => event.subject.id)}::uuid[], ${events.map((event) => event.eventId)}::uuid[],
+        ${events.map((event) => toJsonText(event.data))}::text[])
+        as u (id, type, key, subject_type, subject_id, event_id, data)
+      on conflict (key, type, organization_id) do nothing`,
+  )
+}

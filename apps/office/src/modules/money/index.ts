@@ -1,0 +1,23 @@
+/**
+ * Money: invoices, payments, and what a payment does to an invoice.
+ * Tables: `invoices`, `invoice_lines`, `number_series`, `payments`, `money_subjects`, `allocations`.
+ * Invariants: a payment is on record once per money key; applied + unapplied + returned is what was received; an
+ * invoice's counters move only together with an allocation, under the invoice's lock; numbers have no gap and no twin.
+ * Records `payment.received`, `invoice.issued`, `invoice.paid`. Money is booked by `registerPayments` and nowhere else.
+ */
+export { type InvoiceDraft, type InvoiceLineDraft, invoiceTotals } from './invoice-totals.ts'
+export { createInvoice, issueInvoice, type MoneyContext } from './invoices.ts'
+export {
+  type AllocationRow,
+  findInvoice,
+  findPayment,
+  type InvoiceRow,
+  listAllocationsOfEvent,
+  listInvoiceLines,
+  listInvoices,
+  listInvoicesOfPayments,
+  listPayments,
+  listPaymentsOfEvent,
+  type PaymentRow,
+} from './queries.ts'
+export { registerPayments } from './register-payments.ts'

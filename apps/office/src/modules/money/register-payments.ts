@@ -1,0 +1,62 @@
+import type { PaymentFact } from '../../facts/index.ts'
+import type { FactKind } from '../../pipeline/index.ts'
+import { decidePayments, moneyKey, type PaymentRows, type PaymentsState } from './decide-payments.ts'
+import {
+  addToInvoices,
+  changePayments,
+  insertAllocations,
+  insertPayments,
+  lockInvoices,
+  lockMoneySubjects,
+  lockNumberSeriesShared,
+  type ResolvedReference,
+  readPayments,
+  resolveReferences,
+} from './queries.ts'
+
+/**
+ * The payments kind: the only way in which money is booked, for webhook, button, API, bank and assistant alike.
+ *
+ * Locks are taken in the order that all share: number series, money subjects, invoices, each sorted.
+ */
+export const registerPayments: FactKind<PaymentFact, PaymentsState, PaymentRows> = {
+  type: 'payment',
+
+  async load(tx, organizationId, facts) {
+    const references = [
+      ...new Set(facts.flatMap(({ fact }) => (fact.invoiceReference === null ? [] : [fact.invoiceReference]))),
+    ]
+    let resolved = await resolveReferences(tx, organizationId, references)
+    if (references.some((reference) => !isIssued(resolved, reference))) {
+      // An invoice may be getting its number at this very moment. Whoever issues one holds the series until the commit:
+      // wait for that and look again, or be seen by the next one as money that waits.
+      resolved = await lockNumberSeriesShared(tx, organizationId).then(() =>
+        resolveReferences(tx, organizationId, references),
+      )
+    }
+    const invoiceIds = new Map(resolved.map((row) => [row.reference, row.id]))
+    const [, payments, invoices] = await Promise.all([
+      lockMoneySubjects(tx, organizationId, facts.map(({ fact }) => fact)),
+      readPayments(tx, organizationId, facts.map(({ fact }) => fact)),
+      lockInvoices(tx, organizationId, [...new Set(invoiceIds.values())]),
+    ])
+    return {
+      payments: new Map(payments.map((payment) => [moneyKey(payment), payment])),
+      invoices: new Map(invoices.map((invoice) => [invoice.id, invoice])),
+      invoiceIds,
+    }
+  },
+
+  decide: decidePayments,
+
+  write(tx, organizationId, rows, { now }) {
+    insertPayments(tx, organizationId, rows.payments, now)
+    changePayments(tx, organizationId, rows.paymentChanges)
+    insertAllocations(tx, organizationId, rows.allocations, now)
+    addToInvoices(tx, organizationId, rows.invoiceChanges)
+  },
+}
+
+function isIssued(resolved: readonly ResolvedReference[], reference: string): boolean {
+  return resolved.some((row) => row.reference === reference && row.lifecycle !== 'draft')
+}

@@ -1,0 +1,7 @@
+/**
+ * Notifications: what each member is told.
+ * Table: `notifications`; recipients are the members of the organisation.
+ * Invariant: one notification per recipient and key, by a unique key: five colleagues get five, a repetition none.
+ * Only `read_at` ever changes.
+ */
+export { listRecipients, type Notification, recordNotifications } from './queries.ts'

@@ -1,0 +1,315 @@
+import { type Completion, createGroup, eventKey, type Incoming, type Outcome, type ReservedEvent, type Settled } from 'einmal'
+import type { Fact, Money, ReceivedEvent } from '../facts/index.ts'
+import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
+import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
+import { listRecipients } from '../modules/notifications/index.ts'
+import type { ReviewItem } from '../modules/review-items/index.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/database.ts'
+import { faultPoint } from '../platform/fault-points.ts'
+import type { NewId } from '../platform/ids.ts'
+import type { AnyFactKind, Consequences, DecisionContext, FactResult, ToldFact } from './fact-kind.ts'
+import { onlyReviewItems, recordConsequences, writeConsequences } from './record-consequences.ts'
+import { registerDatabase } from './register-database.ts'
+
+/** An event on its way in, with the delivery that brought it if one did. */
+export interface ToldEvent {
+  readonly organizationId: string
+  readonly event: ReceivedEvent
+  readonly delivery: ArrivedDelivery | null
+  /** Names the arrival. The same arrival submitted again is the same work: a delivery's id, a request's id. */
+  readonly holder: string
+  readonly arrivedAt: Date
+  /** For what a person enters by hand and no source has named: its facts, named by the event. */
+  readonly factsNamedBy?: (eventId: string) => readonly Fact[]
+  /** Who did it, for a write by a person or a program. */
+  readonly audit?: AuditEntry
+}
+
+/**
+ * How an event ended, for the answer to its sender.
+ *
+ * `done`: booked through this arrival. `duplicate`: it had been booked before. `kept`: safely stored, a person decides.
+ * `failed`: our fault, nothing happened, on record with the number of attempts. `applied` is what the event moved when
+ * it was booked, also where this arrival is a copy.
+ */
+export interface EventOutcome {
+  readonly outcome: 'done' | 'duplicate' | 'kept' | 'in_progress' | 'unknown' | 'failed'
+  readonly eventId: string
+  readonly attempt: number
+  readonly copies: number
+  readonly applied: readonly Money[]
+  readonly target: { readonly type: string; readonly id: string } | null
+  readonly reason: string | null
+  readonly cause?: unknown
+}
+
+export interface Pipeline {
+  /**
+   * Commits the event, alone or together with others of its organisation that arrive at the same time.
+   *
+   * Resolves after the commit. Rejects where the database is away or too busy; then nothing happened, or the sender's
+   * repetition will find what did. A `KeyError` means that the event's parts cannot name one event.
+   */
+  submit(told: ToldEvent): Promise<EventOutcome>
+  drain(): Promise<void>
+}
+
+export interface PipelineParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly kinds: readonly AnyFactKind[]
+}
+
+/** After so many attempts of ours, the sender is told to stop and a person looks at the event. */
+export const MAX_ATTEMPTS = 5
+
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { db, clock, newId, kinds } = parts
+  const group = createGroup<Tx, ToldEvent>(registerDatabase(db, clock), {
+    effect: (tx, events) => book(tx, events, kinds, { now: clock.now(), newId }),
+    settle: (tx, settled) => settle(tx, settled, { now: clock.now(), newId }),
+  })
+  return {
+    async submit(told) {
+      const outcome = await group.submit(toIncoming(told, newId))
+      faultPoint('pipeline.afterCommit')
+      const result = toEventOutcome(outcome)
+      if (result.outcome === 'failed') return await keepFailed(parts, told, result)
+      return result
+    },
+    drain: () => group.drain(),
+  }
+}
+
+function toIncoming(told: ToldEvent, newId: NewId): Incoming<ToldEvent> {
+  const { source, kind, id, fingerprint } = told.event
+  return {
+    id: newId(),
+    key: eventKey({ scope: told.organizationId, source, kind, id }, { numericIds: true }),
+    fingerprint,
+    holder: told.holder,
+    arrivedAt: told.arrivedAt,
+    input: told,
+  }
+}
+
+/** What the register keeps of an event beside its target. */
+interface StoredAnswer {
+  readonly applied: readonly { readonly amountMinor: number; readonly currency: string }[]
+  readonly kept?: string
+  readonly duplicate?: true
+}
+
+/** Books the facts of all events of the group and what follows from them, kind by kind. */
+async function book(
+  tx: Tx,
+  events: readonly ReservedEvent<ToldEvent>[],
+  kinds: readonly AnyFactKind[],
+  context: DecisionContext,
+): Promise<Completion[]> {
+  faultPoint('pipeline.afterReserve')
+  const organizationId = organizationOf(events.map((event) => event.incoming))
+  const recipients = listRecipients(tx, organizationId)
+  const resultsOf = new Map<string, FactResult[]>(events.map((event) => [event.eventId, []]))
+  const all: Consequences[] = [onlyReviewItems(unclearItems(events, context))]
+  for (const kind of kinds) {
+    const facts = factsOf(events, kind.type)
+    if (facts.length === 0) continue
+    const state = await kind.load(tx, organizationId, facts)
+    faultPoint('pipeline.afterLoad')
+    const decision = kind.decide(facts, state, context)
+    kind.write(tx, organizationId, decision.rows, context)
+    for (const [index, told] of facts.entries()) {
+      const result = decision.results[index]
+      if (result === undefined) throw new Error(`the kind ${kind.type} left a fact undecided`)
+      resultsOf.get(told.eventId)?.push(result)
+    }
+    all.push(decision.consequences)
+  }
+  faultPoint('pipeline.afterWrite')
+  writeConsequences(tx, organizationId, all, await recipients, context)
+  writeAudit(tx, organizationId, events, context)
+  faultPoint('pipeline.afterConsequences')
+  return events.map((event) => toCompletion(event, resultsOf.get(event.eventId) ?? []))
+}
+
+function factsOf(events: readonly ReservedEvent<ToldEvent>[], type: string): ToldFact[] {
+  return events.flatMap(({ eventId, incoming }) => {
+    const { event, delivery, factsNamedBy } = incoming.input
+    if (!('facts' in event.content)) return []
+    return (factsNamedBy?.(eventId) ?? event.content.facts)
+      .filter((fact) => fact.type === type)
+      .map((fact) => ({ fact, eventId, deliveryId: delivery?.id ?? null }))
+  })
+}
+
+function unclearItems(events: readonly ReservedEvent<ToldEvent>[], context: DecisionContext): ReviewItem[] {
+  return events.flatMap(({ eventId, incoming }) => {
+    const { event, delivery } = incoming.input
+    if (!('unclear' in event.content)) return []
+    const { code, detail, subject } = event.content.unclear
+    // Two events about the same unreadable money are one question, so the money names it where it is known.
+    const key = subject === null ? `unclear:event:${eventId}` : `unclear:money:${subject.source}:${subject.externalId}`
+    return [
+      {
+        id: context.newId(),
+        key,
+        kind: 'unclear' as const,
+        eventId,
+        deliveryId: delivery?.id ?? null,
+        data: { code, detail, subject, source: event.source, kind: event.kind, externalId: event.id },
+      },
+    ]
+  })
+}
+
+function writeAudit(
+  tx: Tx,
+  organizationId: string,
+  events: readonly ReservedEvent<ToldEvent>[],
+  { now, newId }: DecisionContext,
+): void {
+  for (const { incoming } of events) {
+    if (incoming.input.audit !== undefined) recordAudit(tx, organizationId, incoming.input.audit, now, newId)
+  }
+}
+
+function toCompletion(event: ReservedEvent<ToldEvent>, results: readonly FactResult[]): Completion {
+  const { content } = event.incoming.input.event
+  const kept = 'unclear' in content ? content.unclear.code : results.find((result) => result.outcome === 'kept')?.reason
+  const isDuplicate = results.length > 0 && results.every((result) => result.outcome === 'duplicate')
+  const answer: StoredAnswer = {
+    applied: sumByCurrency(results).map(({ amountMinor, currency }) => ({ amountMinor: Number(amountMinor), currency })),
+    ...(kept ? { kept } : {}),
+    ...(isDuplicate ? { duplicate: true } : {}),
+  }
+  const target = results.find((result) => result.target !== null)?.target ?? undefined
+  return { target, answer }
+}
+
+function sumByCurrency(results: readonly FactResult[]): Money[] {
+  const sums = new Map<string, bigint>()
+  for (const { applied } of results) {
+    if (applied !== null) sums.set(applied.currency, (sums.get(applied.currency) ?? 0n) + applied.amountMinor)
+  }
+  return [...sums].map(([currency, amountMinor]) => ({ amountMinor, currency }))
+}
+
+/** Puts every arrival on record with its outcome, and contradictions on the desk. */
+async function settle(tx: Tx, settled: readonly Settled<ToldEvent>[], context: DecisionContext): Promise<void> {
+  const organizationId = organizationOf(settled.map((item) => item.incoming))
+  const outcomes = new Map<string, DeliveryOutcome>()
+  for (const { incoming, outcome } of settled) {
+    const { delivery } = incoming.input
+    if (delivery === null) continue
+    const link = { eventId: outcome.eventId, outcome: deliveryOutcomeOf(outcome) }
+    const known = outcomes.get(delivery.id)
+    outcomes.set(delivery.id, {
+      delivery,
+      verdict: 'accepted',
+      reason: null,
+      answerStatus: 200,
+      events: [...(known?.events ?? []), link],
+    })
+  }
+  recordDeliveries(tx, organizationId, [...outcomes.values()])
+  const conflicts = settled.filter(({ outcome }) => outcome.outcome === 'conflict')
+  if (conflicts.length > 0) {
+    const items = conflicts.map((conflict) => conflictItem(conflict, context))
+    await recordConsequences(tx, organizationId, onlyReviewItems(items), context)
+  }
+  faultPoint('pipeline.beforeCommit')
+}
+
+function deliveryOutcomeOf(outcome: Outcome): 'done' | 'duplicate' | 'kept' | 'failed' {
+  switch (outcome.outcome) {
+    case 'done':
+      return storedAnswer(outcome).kept === undefined ? 'done' : 'kept'
+    case 'conflict':
+      return 'kept'
+    case 'failed':
+      return 'failed'
+    case 'duplicate':
+    case 'in_progress':
+    case 'unknown':
+      return 'duplicate'
+  }
+}
+
+function conflictItem({ incoming, outcome }: Settled<ToldEvent>, context: DecisionContext): ReviewItem {
+  const { event, delivery } = incoming.input
+  return {
+    id: context.newId(),
+    // By content, so that the same contradiction arriving again is the same question.
+    key: `conflict:event:${outcome.eventId}:${event.fingerprint}`,
+    kind: 'conflict',
+    eventId: outcome.eventId,
+    deliveryId: delivery?.id ?? null,
+    data: { source: event.source, kind: event.kind, externalId: event.id, target: outcome.target ?? null },
+  }
+}
+
+/** From the fifth attempt on, the event waits for a person and the sender is answered with success. */
+async function keepFailed(parts: PipelineParts, told: ToldEvent, result: EventOutcome): Promise<EventOutcome> {
+  const { db, clock, newId } = parts
+  const { delivery, event, organizationId } = told
+  const isKept = result.attempt >= MAX_ATTEMPTS
+  const context = { now: clock.now(), newId }
+  await db.transaction(organizationId, async (tx) => {
+    if (delivery !== null) {
+      const events = [{ eventId: result.eventId, outcome: 'failed' as const }]
+      const status = isKept ? 200 : 500
+      recordDeliveries(tx, organizationId, [
+        { delivery, verdict: 'failed', reason: result.reason, answerStatus: status, events },
+      ])
+    }
+    if (!isKept) return
+    const item: ReviewItem = {
+      id: newId(),
+      key: `failed:${result.eventId}`,
+      kind: 'failed',
+      eventId: result.eventId,
+      deliveryId: delivery?.id ?? null,
+      data: { source: event.source, kind: event.kind, externalId: event.id, attempt: result.attempt, reason: result.reason },
+    }
+    await recordConsequences(tx, organizationId, onlyReviewItems([item]), context)
+  })
+  return isKept ? { ...result, outcome: 'kept', reason: 'failed' } : result
+}
+
+function toEventOutcome(outcome: Outcome): EventOutcome {
+  const stored = storedAnswer(outcome)
+  const base = {
+    eventId: outcome.eventId,
+    attempt: outcome.attempt,
+    copies: outcome.copies,
+    target: outcome.target ?? null,
+    applied: stored.applied.map(({ amountMinor, currency }) => ({ amountMinor: BigInt(amountMinor), currency })),
+  }
+  switch (outcome.outcome) {
+    case 'done':
+      if (stored.kept !== undefined) return { ...base, outcome: 'kept', reason: stored.kept }
+      return { ...base, outcome: stored.duplicate === true ? 'duplicate' : 'done', reason: null }
+    case 'duplicate':
+      return { ...base, outcome: 'duplicate', reason: stored.kept ?? null }
+    case 'conflict':
+      return { ...base, outcome: 'kept', reason: 'content_differs' }
+    case 'in_progress':
+    case 'unknown':
+      return { ...base, outcome: outcome.outcome, reason: null }
+    case 'failed':
+      return { ...base, outcome: 'failed', reason: outcome.error.message, cause: outcome.cause }
+  }
+}
+
+function storedAnswer(outcome: Outcome): StoredAnswer {
+  return (outcome.answer as StoredAnswer | undefined) ?? { applied: [] }
+}
+
+function organizationOf(incoming: readonly Incoming<ToldEvent>[]): string {
+  const scope = incoming[0]?.key.scope
+  if (scope === undefined) throw new Error('a group has at least one event')
+  return scope
+}

@@ -1,0 +1,13 @@
+import { type Db as EinmalDb, defineRegister } from 'einmal'
+import type { Clock } from '../platform/clock.ts'
+import { type Db, sendText, type Tx } from '../platform/database.ts'
+
+/** The office's database as the library wants it: its scope is the organisation, its table is `events`. */
+export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
+  return {
+    register: defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' }),
+    now: () => clock.now(),
+    transaction: (organizationId, work) =>
+      db.transaction(organizationId, (tx) => work(tx, (text, values) => sendText(tx, text, values))),
+  }
+}

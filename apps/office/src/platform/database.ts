@@ -1,0 +1,228 @@
+/**
+ * The database: a pool, transactions of one organisation, and Kysely on them.
+ *
+ * A function that takes a `Tx` joins the caller's transaction, one that takes a `Db` owns its own; there is no third
+ * kind. Statements of one transaction travel without waiting for each other (`pg` with `pipeline`), so that what does
+ * not depend on an answer costs no round trip: start them all, then await.
+ */
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type RawBuilder,
+  sql,
+} from 'kysely'
+import pg from 'pg'
+import type { Tables } from './tables.ts'
+
+/** One transaction of one organisation. Row-level security shows it that organisation's rows and no others. */
+export type Tx = Kysely<Tables> & { readonly [transactionBrand]: true }
+
+declare const transactionBrand: unique symbol
+
+export interface Db {
+  /**
+   * Runs `work` in one transaction of the organisation, isolation READ COMMITTED, and commits. Whatever it throws rolls
+   * back and is thrown on; a statement that was sent and not awaited fails the commit.
+   */
+  transaction<T>(organizationId: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Outside any organisation: only the directory and the readable columns of the members. */
+  query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  readonly url: string
+  /** Entered by every connection; owns no table and passes no policy by. */
+  readonly role: 'einmal_office' | 'einmal_auth'
+  readonly maxConnections?: number
+  /** Told of connections that break while nobody uses them. */
+  readonly onIdleError?: (error: Error) => void
+}
+
+/** How long a statement waits for a lock before the sender is told to come again. */
+const LOCK_TIMEOUT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 5_000
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+const types = new pg.TypeOverrides()
+types.setTypeParser(pg.types.builtins.INT8, BigInt)
+// A date is a day and no moment: as a Date it would move east of Greenwich.
+types.setTypeParser(pg.types.builtins.DATE, (value) => value)
+types.setTypeParser(pg.types.builtins.NUMERIC, (value) => value)
+
+export function createPool(options: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    options: `-c role=${options.role} -c lock_timeout=${LOCK_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000`,
+    types,
+    pipeline: true,
+  } as pg.PoolConfig)
+  // Without a listener, a backend that is terminated while idle would end the process.
+  pool.on('error', (error) => options.onIdleError?.(error))
+  return pool
+}
+
+export function createDatabase(options: DatabaseOptions): Db {
+  const pool = createPool(options)
+  return {
+    async transaction(organizationId, work) {
+      if (!uuid.test(organizationId)) throw new Error('a transaction needs the id of an organisation')
+      const connection = new TransactionConnection(await pool.connect())
+      try {
+        connection.send('begin')
+        // A literal, so that the setting also reaches the nodes of a cluster.
+        connection.send(`set local einmal.organization_id = '${organizationId}'`)
+        const tx = new Kysely<Tables>({ dialect: dialectOf(connection) }) as Tx
+        connections.set(tx, connection)
+        const value = await work(tx)
+        await connection.commit()
+        return value
+      } catch (error) {
+        await connection.rollBack()
+        throw error
+      } finally {
+        connection.release()
+      }
+    },
+    async query<Row>(text: string, values: readonly unknown[]) {
+      const result = await pool.query<Row & pg.QueryResultRow>(text, [...values])
+      return result.rows
+    },
+    close: () => pool.end(),
+  }
+}
+
+const connections = new WeakMap<Tx, TransactionConnection>()
+
+/**
+ * Sends a statement at once, behind those already sent, and without waiting for their answers.
+ *
+ * The rows may be left unawaited where nothing depends on them: the transaction waits for every statement before it
+ * commits, and fails if one failed. (Kysely's own `execute` starts a little later, so it has to be awaited.)
+ */
+export function send<Row>(tx: Tx, statement: RawBuilder<Row>): Promise<Row[]> {
+  const { sql: text, parameters } = statement.compile(tx)
+  return sendText(tx, text, parameters)
+}
+
+/** `send` for text that is SQL already. */
+export function sendText<Row>(tx: Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
+  const connection = connections.get(tx)
+  if (connection === undefined) throw new Error('this is no transaction of the database')
+  const rows = connection.send(text, values).then((result) => result.rows as Row[])
+  rows.catch(() => undefined)
+  return rows
+}
+
+/** Named once per text, so that a connection plans a statement once. Bounded: texts made of lists would never end. */
+const statementNames = new Map<string, string>()
+const MAX_NAMED_STATEMENTS = 500
+
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text)
+  if (known !== undefined || statementNames.size >= MAX_NAMED_STATEMENTS) return known
+  const name = `office_${statementNames.size}`
+  statementNames.set(text, name)
+  return name
+}
+
+/** One checked-out client with the statements that were sent on it and have not been answered. */
+class TransactionConnection implements DatabaseConnection {
+  readonly #client: pg.PoolClient
+  readonly #sent: Promise<unknown>[] = []
+  #brokenBy: Error | undefined
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  send(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    const name = values === undefined ? undefined : statementName(text)
+    const result = this.#client.query({
+      text,
+      ...(values === undefined ? {} : { values: [...values] }),
+      ...(name === undefined ? {} : { name }),
+    })
+    // Its error is not lost: commit finds it among the statements sent.
+    result.catch(() => undefined)
+    this.#sent.push(result)
+    return result
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const result = await this.send(query.sql, query.parameters)
+    return {
+      rows: result.rows,
+      ...(result.rowCount === null ? {} : { numAffectedRows: BigInt(result.rowCount) }),
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for the method, and a pipelined connection cannot stream.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('a pipelined connection cannot stream')
+  }
+
+  async commit(): Promise<void> {
+    const committed = this.send('commit')
+    for (const statement of await Promise.allSettled(this.#sent)) {
+      if (statement.status === 'rejected') throw statement.reason
+    }
+    if ((await committed).command !== 'COMMIT') throw new Error('the transaction was rolled back instead of committed')
+  }
+
+  async rollBack(): Promise<void> {
+    try {
+      await this.send('rollback')
+    } catch (error) {
+      this.#brokenBy = error instanceof Error ? error : new Error(String(error))
+    }
+    await Promise.allSettled(this.#sent)
+  }
+
+  release(): void {
+    this.#client.release(this.#brokenBy)
+  }
+}
+
+function dialectOf(connection: TransactionConnection) {
+  return {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new OneConnectionDriver(connection),
+    createIntrospector: (db: Kysely<unknown>) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
+}
+
+/** Hands the one connection to every statement at once, where Kysely's own transaction makes them queue. */
+class OneConnectionDriver implements Driver {
+  readonly #connection: TransactionConnection
+
+  constructor(connection: TransactionConnection) {
+    this.#connection = connection
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection
+  }
+
+  async init(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
+  async destroy(): Promise<void> {}
+
+  beginTransaction(): Promise<void> {
+    return Promise.reject(new Error('a Tx is a transaction already'))
+  }
+
+  commitTransaction = this.beginTransaction
+  rollbackTransaction = this.beginTransaction
+}
+
+export { sql }

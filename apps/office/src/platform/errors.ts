@@ -1,0 +1,26 @@
+import type { ErrorCode } from '@einmal/contract'
+import { classifyError, GroupFullError } from 'einmal'
+
+/**
+ * A refusal: expected, and the caller can act on it. `detail` is written for the caller; what only we may know goes
+ * into `cause`. Anything that is no `AppError` is a fault of ours.
+ */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly code: ErrorCode
+  readonly detail: string
+  /** Facts a program needs to act, such as the version that is current now. */
+  readonly extra: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, detail: string, options: { cause?: unknown; extra?: Record<string, unknown> } = {}) {
+    super(`${code}: ${detail}`, { cause: options.cause })
+    this.code = code
+    this.detail = detail
+    this.extra = options.extra ?? {}
+  }
+}
+
+/** True where the database is away or too busy: nothing was done, and the sender shall come again. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof GroupFullError || classifyError(error) !== 'other'
+}

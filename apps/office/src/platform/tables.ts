@@ -1,0 +1,190 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** The schema as types, column by column as in `migrations/`. Times come as `Date`, int8 as `bigint`. */
+export interface Tables {
+  contacts: {
+    id: string
+    organization_id: string
+    name: string
+    email: string | null
+    version: Generated<number>
+    created_at: Date
+  }
+  integrations: {
+    id: string
+    organization_id: string
+    provider: string
+    label: string
+    settings: Json
+    secrets: Buffer
+    is_enabled: Generated<boolean>
+    created_at: Date
+  }
+  webhook_endpoints: { id: string; organization_id: string; integration_id: string; provider: string }
+  events: {
+    id: string
+    organization_id: string
+    source: string
+    kind: string
+    external_id: string
+    state: 'in_progress' | 'completed' | 'failed' | 'unknown'
+    attempt: number
+    is_final: boolean
+    holder: string
+    lease_until: Date | null
+    target_type: string | null
+    target_id: string | null
+    answer: Json | null
+    fingerprint: string
+    copies: number
+    error_code: string | null
+    error_message: string | null
+    first_arrived_at: Date
+    last_arrived_at: Date
+    started_at: Date
+    finished_at: Date | null
+  }
+  deliveries: {
+    id: string
+    organization_id: string
+    endpoint_id: string
+    source: string
+    received_at: Date
+    headers: Json
+    body_hash: Buffer
+    verdict: 'accepted' | 'ignored' | 'failed'
+    reason: string | null
+    answer_status: number
+  }
+  delivery_bodies: { hash: Buffer; organization_id: string; body: Buffer | null; first_received_at: Date }
+  delivery_events: { delivery_id: string; event_id: string; organization_id: string; outcome: string }
+  number_series: { name: string; organization_id: string; prefix: string; next_sequence: Generated<bigint> }
+  invoices: {
+    id: string
+    organization_id: string
+    type: Generated<'invoice' | 'credit_note'>
+    lifecycle: Generated<'draft' | 'issued' | 'void'>
+    series: string | null
+    sequence: bigint | null
+    number: string | null
+    contact_id: string | null
+    currency: string
+    total_minor: bigint
+    paid_minor: Generated<bigint>
+    credited_minor: Generated<bigint>
+    adjusted_minor: Generated<bigint>
+    open_minor: Computed<bigint>
+    payment_state: Computed<'open' | 'partial' | 'settled'>
+    settle_count: Generated<number>
+    issued_at: Date | null
+    due_on: string | null
+    version: Generated<number>
+    created_at: Date
+  }
+  invoice_lines: {
+    invoice_id: string
+    organization_id: string
+    currency: string
+    position: number
+    description: string
+    quantity: string
+    unit_price_minor: string
+    tax_percent: string
+    net_minor: bigint
+  }
+  payments: {
+    id: string
+    organization_id: string
+    source: string
+    external_id: string
+    kind: 'payment'
+    original_id: string
+    event_id: string
+    amount_minor: bigint
+    currency: string
+    applied_minor: Generated<bigint>
+    returned_minor: Generated<bigint>
+    unapplied_minor: Computed<bigint>
+    invoice_reference: string | null
+    contact_id: string | null
+    payer_name: string | null
+    payer_email: string | null
+    occurred_at: Date | null
+    recorded_at: Date
+  }
+  allocations: {
+    id: string
+    organization_id: string
+    payment_id: string
+    invoice_id: string
+    currency: string
+    amount_minor: bigint
+    event_id: string
+    created_at: Date
+    reversed_at: Date | null
+    reversal_reason: string | null
+  }
+  activities: {
+    id: string
+    organization_id: string
+    subject_type: string
+    subject_id: string
+    key: string
+    type: string
+    event_id: string
+    data: Json
+    recorded_at: Date
+  }
+  notifications: {
+    id: string
+    organization_id: string
+    recipient_id: string
+    key: string
+    type: string
+    event_id: string
+    data: Json
+    recorded_at: Date
+    read_at: Date | null
+  }
+  domain_events: {
+    id: string
+    organization_id: string
+    type: string
+    key: string
+    subject_type: string
+    subject_id: string
+    event_id: string
+    data: Json
+    recorded_at: Date
+  }
+  review_items: {
+    id: string
+    organization_id: string
+    key: string
+    kind: 'unclear' | 'conflict' | 'unapplied' | 'failed'
+    state: Generated<'open' | 'decided'>
+    event_id: string
+    delivery_id: string | null
+    data: Json
+    created_at: Date
+    decided_at: Date | null
+    decided_by: string | null
+    decision: string | null
+  }
+  audit_entries: {
+    id: string
+    organization_id: string
+    actor_type: 'member' | 'api_key' | 'system'
+    actor_id: string
+    action: string
+    subject_type: string
+    subject_id: string
+    data: Json
+    recorded_at: Date
+  }
+}
+
+type Computed<T> = ColumnType<T, never, never>
+
+/** Read as a value, written as JSON text. */
+type Json = ColumnType<unknown, string, string>

@@ -1,0 +1,2 @@
+export { type ErrorCode, errors } from './errors.ts'
+export * from './schemas.ts'

@@ -1,0 +1,90 @@
+import type { Db, Query } from '../database.ts'
+import { defineRegister, type RegisterNames } from '../register.ts'
+
+/** The part of `pg`'s client that is used; no dependency on the package. */
+export interface PgClientLike {
+  query(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; command: string }>
+  release(error?: Error | boolean): void
+  /** `new Pool({ pipeline: true })`, pg 8.20 or newer: statements are sent without waiting for the one before. */
+  readonly pipeline?: boolean
+}
+
+export interface PgPoolLike<Client extends PgClientLike> {
+  connect(): Promise<Client>
+}
+
+export interface PgOptions extends RegisterNames {
+  readonly now?: () => Date
+  /** Named statements, planned once per connection. Switch off behind a pooler that cannot keep them. Default true. */
+  readonly preparedStatements?: boolean
+}
+
+/**
+ * Uses a pool of `pg`. The effect gets the checked-out client, inside the transaction.
+ *
+ * With `pipeline: true` the pool saves a round trip at the start and one at the end of every transaction.
+ */
+export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, options: PgOptions = {}): Db<Client> {
+  const named = options.preparedStatements ?? true
+  return {
+    register: defineRegister(options),
+    now: options.now ?? (() => new Date()),
+    async transaction(_scope, work) {
+      const client = await pool.connect()
+      const sent: Promise<unknown>[] = []
+      const send = (config: { name?: string; text: string; values?: unknown[] }) => {
+        const result = client.query(config)
+        sent.push(result)
+        result.catch(() => undefined)
+        return result
+      }
+      const query: Query = async <Row>(text: string, values: readonly unknown[], name?: string) => {
+        const config = { text, values: [...values] }
+        const result = await send(named && name !== undefined ? { name, ...config } : config)
+        return result.rows as Row[]
+      }
+      let connectionError: Error | undefined
+      try {
+        const begun = send({ text: 'begin' })
+        if (client.pipeline !== true) await begun
+        const value = await work(client, query)
+        const committed = await settle(sent, send({ text: 'commit' }))
+        if (committed.command !== 'COMMIT') throw new Error('the transaction was rolled back instead of committed')
+        return value
+      } catch (error) {
+        connectionError = await rollBack(send, sent)
+        throw error
+      } finally {
+        client.release(connectionError)
+      }
+    },
+  }
+}
+
+/** Waits for all that was sent and throws the first error among it, which names the cause better than the commit can. */
+async function settle<T>(sent: readonly Promise<unknown>[], last: Promise<T>): Promise<T> {
+  for (const result of await Promise.allSettled(sent)) {
+    if (result.status === 'rejected') throw result.reason
+  }
+  return last
+}
+
+async function rollBack(send: (config: { text: string }) => Promise<unknown>, sent: readonly Promise<unknown>[]) {
+  try {
+    await send({ text: 'rollback' })
+    await Promise.allSettled(sent)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** Creates the register's table where it does not exist. For a first try; in earnest, put `db.register.createTable` into a migration. */
+export async function install<Client extends PgClientLike>(db: Db<Client>): Promise<void> {
+  await db.transaction('install', async (client) => {
+    await client.query({ text: `select pg_advisory_xact_lock(hashtext('einmal.install'))` })
+    const found = await client.query({ text: `select to_regclass($1) is not null as found`, values: [db.register.table] })
+    if ((found.rows[0] as { found: boolean }).found) return
+    await client.query({ text: db.register.createTable })
+  })
+}

@@ -1,0 +1,147 @@
+import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
+import { classifyError, type Db } from './database.ts'
+import { recordFailure } from './once.ts'
+
+export interface GroupOptions {
+  /** Events in one transaction at most. */
+  readonly maxSize?: number
+  /** Transactions in flight per scope. More than one overlaps the flush of one with the statements of another. Default 1. */
+  readonly concurrency?: number
+  /** Arrivals that may wait, over all scopes; one more is refused with `GroupFullError`, and nothing of it happens. */
+  readonly maxWaiting?: number
+}
+
+/** More arrivals wait than were allowed to. Nothing happened to this one; its sender shall come again. */
+export class GroupFullError extends Error {
+  override readonly name = 'GroupFullError'
+}
+
+export interface Group<Input> {
+  /**
+   * Commits the event together with others of its scope that are waiting. The promise settles after the commit.
+   *
+   * An effect that fails does so alone: the group is rolled back, split, and run again without it; its outcome is
+   * `failed`, on record with the number of attempts. Rejects only where the database is away or too busy, and then
+   * nothing happened, or where a later arrival of the event will find what did.
+   */
+  submit(incoming: Incoming<Input>): Promise<Outcome>
+  /** Resolves when nothing is waiting or running. */
+  drain(): Promise<void>
+}
+
+interface Waiting<Input> {
+  readonly incoming: Incoming<Input>
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Queue<Input> {
+  readonly waiting: Waiting<Input>[]
+  running: number
+}
+
+const DEFAULT_CONCURRENCY = 1
+const DEFAULT_MAX_SIZE = 500
+const DEFAULT_MAX_WAITING = 20_000
+
+/**
+ * Commits events in groups: what arrives while a commit is in flight forms the next group of its scope.
+ *
+ * An idle scope commits at once, so nobody waits for a timer; under load a group pays for one round of statements and
+ * one flush to disk, whatever its size. The guarantees are those of `once`, event by event.
+ */
+export function createGroup<NativeTx, Input>(
+  db: Db<NativeTx>,
+  work: Work<NativeTx, Input>,
+  options: GroupOptions = {},
+): Group<Input> {
+  const maxSize = options.maxSize ?? DEFAULT_MAX_SIZE
+  const maxWaiting = options.maxWaiting ?? DEFAULT_MAX_WAITING
+  const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY
+  const queues = new Map<string, Queue<Input>>()
+  let waitingCount = 0
+  let drained: PromiseWithResolvers<void> | null = null
+
+  async function runScope(scope: string, queue: Queue<Input>): Promise<void> {
+    queue.running += 1
+    // After the requests that are readable at this moment, so that a burst into an idle office is one group already.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    while (queue.waiting.length > 0) {
+      const group = queue.waiting.splice(0, maxSize)
+      waitingCount -= group.length
+      await runGroup(scope, group)
+    }
+    queue.running -= 1
+    if (queue.running === 0) queues.delete(scope)
+    if (queues.size === 0) drained?.resolve()
+  }
+
+  async function runGroup(scope: string, group: readonly Waiting<Input>[]): Promise<void> {
+    try {
+      const outcomes = await commitEvents(
+        db,
+        scope,
+        group.map((waiting) => waiting.incoming),
+        work,
+      )
+      for (const [index, waiting] of group.entries()) waiting.resolve(outcomes[index] as Outcome)
+    } catch (error) {
+      if (classifyError(error) !== 'other') {
+        for (const waiting of group) waiting.reject(error)
+      } else if (group.length > 1) {
+        const middle = Math.ceil(group.length / 2)
+        await runGroup(scope, group.slice(0, middle))
+        await runGroup(scope, group.slice(middle))
+      } else {
+        for (const waiting of group) await settleFailure(scope, waiting, error)
+      }
+    }
+  }
+
+  async function settleFailure(scope: string, waiting: Waiting<Input>, error: unknown): Promise<void> {
+    try {
+      const failure = await recordFailure(db, waiting.incoming, error)
+      if (failure === null) {
+        // Another process finished the event while we failed: this arrival is its copy.
+        const [outcome] = await commitEvents(db, scope, [waiting.incoming], work)
+        waiting.resolve(outcome as Outcome)
+        return
+      }
+      const name = error instanceof Error ? error.name : 'Error'
+      const message = error instanceof Error ? error.message : String(error)
+      waiting.resolve({
+        outcome: 'failed',
+        eventId: failure.eventId,
+        attempt: failure.attempt,
+        copies: failure.attempt,
+        target: undefined,
+        answer: undefined,
+        error: { code: name, message },
+        cause: error,
+      })
+    } catch (recordError) {
+      waiting.reject(recordError)
+    }
+  }
+
+  return {
+    submit(incoming) {
+      if (waitingCount >= maxWaiting) return Promise.reject(new GroupFullError('too many events are waiting'))
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+      const { scope } = incoming.key
+      const waiting = { incoming, resolve, reject }
+      waitingCount += 1
+      const queue = queues.get(scope) ?? { waiting: [], running: 0 }
+      queues.set(scope, queue)
+      queue.waiting.push(waiting)
+      if (queue.running < concurrency) void runScope(scope, queue)
+      return promise
+    },
+    async drain() {
+      if (queues.size === 0) return
+      drained ??= Promise.withResolvers<void>()
+      await drained.promise
+      drained = null
+    },
+  }
+}
