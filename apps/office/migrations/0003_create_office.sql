@@ -20,14 +20,13 @@ create table contacts (
 );
 create index contacts_list_idx on contacts (organization_id, id);
 
--- Who may send, and with which secrets. Options are readable, secrets are one AES-256-GCM text.
+-- Who may send. Settings hold the secrets, so all of them are one AES-256-GCM text.
 create table integrations (
   id uuid not null,
   organization_id uuid not null references auth.organization (id),
   provider text not null,
   label text not null,
-  settings jsonb not null,
-  secrets bytea not null,
+  settings bytea not null,
   is_enabled boolean not null default true,
   created_at timestamptz not null,
   constraint integrations_pkey primary key (id, organization_id)
@@ -120,7 +119,7 @@ create table invoices (
   constraint invoices_sequence_key unique (sequence, series, organization_id),
   constraint invoices_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
   constraint invoices_sum_check check (paid_minor + credited_minor + adjusted_minor <= total_minor),
-  constraint invoices_lifecycle_check check (
+  constraint invoices_number_check check (
     (lifecycle = 'draft') = (number is null)
     and (number is null) = (sequence is null) and (sequence is null) = (series is null)
     and (number is null) = (issued_at is null)
@@ -183,6 +182,19 @@ create index payments_list_idx on payments (organization_id, id);
 -- Money that waits for its invoice. Partial, so that the usual payment does not pay for it.
 create index payments_waiting_idx on payments (invoice_reference, organization_id) where unapplied_minor > 0;
 
+-- A later event about a payment that was on record. Rare, so that the usual payment does not pay for it: the event that
+-- booked it stands in the payment itself.
+create table payment_mentions (
+  payment_id uuid not null,
+  event_id uuid not null,
+  organization_id uuid not null,
+  currency text collate "C" not null,
+  constraint payment_mentions_pkey primary key (payment_id, event_id, organization_id),
+  constraint payment_mentions_payment_fkey foreign key (payment_id, organization_id, currency)
+    references payments (id, organization_id, currency),
+  constraint payment_mentions_event_fkey foreign key (event_id, organization_id) references events (id, organization_id)
+);
+
 create table allocations (
   id uuid not null,
   organization_id uuid not null,
@@ -199,7 +211,7 @@ create table allocations (
     references payments (id, organization_id, currency),
   constraint allocations_invoice_fkey foreign key (invoice_id, organization_id, currency)
     references invoices (id, organization_id, currency),
-  constraint allocations_reversal_check check ((reversed_at is null) = (reversal_reason is null))
+  constraint allocations_reversed_check check ((reversed_at is null) = (reversal_reason is null))
 );
 create unique index allocations_live_key on allocations (payment_id, invoice_id, organization_id)
   where reversed_at is null;
@@ -266,10 +278,11 @@ create table review_items (
   constraint review_items_event_fkey foreign key (event_id, organization_id) references events (id, organization_id),
   constraint review_items_delivery_fkey foreign key (delivery_id, organization_id)
     references deliveries (id, organization_id),
-  constraint review_items_decision_check check (
+  constraint review_items_decided_check check (
     (state = 'decided') = (decided_at is not null)
     and (decided_at is null) = (decided_by is null) and (decided_by is null) = (decision is null))
 );
+create index review_items_event_idx on review_items (event_id, organization_id);
 create index review_items_open_idx on review_items (organization_id, id) where state = 'open';
 
 create table audit_entries (
@@ -291,7 +304,7 @@ declare
   name text;
 begin
   foreach name in array array['contacts', 'integrations', 'delivery_bodies', 'deliveries', 'delivery_events',
-    'number_series', 'invoices', 'invoice_lines', 'money_subjects', 'payments', 'allocations', 'activities',
+    'number_series', 'invoices', 'invoice_lines', 'money_subjects', 'payments', 'payment_mentions', 'allocations', 'activities',
     'notifications', 'domain_events', 'review_items', 'audit_entries']
   loop
     execute format('alter table %I enable row level security', name);
@@ -305,7 +318,7 @@ $$;
 
 grant select, insert on webhook_endpoints to einmal_office;
 grant update (name, email, version) on contacts to einmal_office;
-grant update (label, settings, secrets, is_enabled) on integrations to einmal_office;
+grant update (label, settings, is_enabled) on integrations to einmal_office;
 grant update (body) on delivery_bodies to einmal_office;
 -- An upsert is how a group takes the lock of a money subject and of a number series; there is nothing to change in it.
 grant update (source) on money_subjects to einmal_office;

@@ -83,7 +83,7 @@ export async function commitEvents<NativeTx, Input>(
   incoming: readonly Incoming<Input>[],
   work: Work<NativeTx, Input>,
 ): Promise<Outcome[]> {
-  const folded = fold(incoming)
+  const folded = fold(scope, incoming)
   const arrivals: Arrival[] = folded.map(({ first, copies }) => ({
     id: first.id,
     key: first.key,
@@ -132,9 +132,11 @@ interface Folded<Input> {
 }
 
 /** One entry per key, in the order in which all groups take their locks. */
-function fold<Input>(incoming: readonly Incoming<Input>[]): Folded<Input>[] {
+function fold<Input>(scope: string, incoming: readonly Incoming<Input>[]): Folded<Input>[] {
   const byKey = new Map<string, Folded<Input>>()
   for (const item of incoming) {
+    // Keys are compared without their scope from here on: one of another would be taken for one of this.
+    if (item.key.scope !== scope) throw new Error('all events of one transaction are of its scope')
     const text = foldKey(item.key)
     const known = byKey.get(text)
     if (known === undefined) byKey.set(text, { first: item, copies: 1 })
@@ -192,7 +194,7 @@ function outcomeOf(reservation: Reservation, copies: number, byEvent: ReadonlyMa
   if (reservation.verdict === 'reserved') {
     const { eventId, attempt } = reservation
     const completion = byEvent.get(eventId)
-    return { outcome: 'done', eventId, attempt, copies, target: completion?.target, answer: completion?.answer }
+    return { outcome: 'done', eventId, attempt, copies, target: completion?.target, answer: completion?.answer ?? undefined }
   }
   const { verdict, ...known } = reservation
   switch (reservation.verdict) {

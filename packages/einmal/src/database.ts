@@ -32,9 +32,9 @@ export type ErrorClass = 'retry' | 'connection' | 'busy' | 'other'
 
 const socketCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN'])
 
-/** `pg` reports a lost connection as a plain `Error`; these are its texts (pg 8, lib/client.js and pg-pool). */
+/** `pg` reports a lost connection, or one that gave no answer in time, as a plain `Error`; these are its texts (pg 8). */
 const connectionTexts =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after)/
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after|Query read timeout)/
 
 /** Reads SQLSTATE (PostgreSQL manual, appendix A), the operating system's socket codes, and `pg`'s texts. */
 export function classifyError(error: unknown): ErrorClass {

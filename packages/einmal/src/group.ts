@@ -1,6 +1,6 @@
 import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
 import { classifyError, type Db } from './database.ts'
-import { recordFailure } from './once.ts'
+import { commitOne, recordFailure } from './once.ts'
 
 export interface GroupOptions {
   /** Events in one transaction at most. */
@@ -73,7 +73,9 @@ export function createGroup<NativeTx, Input>(
     }
     queue.running -= 1
     if (queue.running === 0) queues.delete(scope)
-    if (queues.size === 0) drained?.resolve()
+    if (queues.size > 0) return
+    drained?.resolve()
+    drained = null
   }
 
   async function runGroup(scope: string, group: readonly Waiting<Input>[]): Promise<void> {
@@ -93,18 +95,17 @@ export function createGroup<NativeTx, Input>(
         await runGroup(scope, group.slice(0, middle))
         await runGroup(scope, group.slice(middle))
       } else {
-        for (const waiting of group) await settleFailure(scope, waiting, error)
+        for (const waiting of group) await settleFailure(waiting, error)
       }
     }
   }
 
-  async function settleFailure(scope: string, waiting: Waiting<Input>, error: unknown): Promise<void> {
+  async function settleFailure(waiting: Waiting<Input>, error: unknown): Promise<void> {
     try {
       const failure = await recordFailure(db, waiting.incoming, error)
       if (failure === null) {
         // Another process finished the event while we failed: this arrival is its copy.
-        const [outcome] = await commitEvents(db, scope, [waiting.incoming], work)
-        waiting.resolve(outcome as Outcome)
+        waiting.resolve(await commitOne(db, waiting.incoming, work))
         return
       }
       const name = error instanceof Error ? error.name : 'Error'
@@ -113,7 +114,7 @@ export function createGroup<NativeTx, Input>(
         outcome: 'failed',
         eventId: failure.eventId,
         attempt: failure.attempt,
-        copies: failure.attempt,
+        copies: failure.copies,
         target: undefined,
         answer: undefined,
         error: { code: name, message },
@@ -141,7 +142,6 @@ export function createGroup<NativeTx, Input>(
       if (queues.size === 0) return
       drained ??= Promise.withResolvers<void>()
       await drained.promise
-      drained = null
     },
   }
 }

@@ -70,7 +70,8 @@ export function eventKey(
   options: { numericIds?: boolean } = {},
 ): EventKey {
   return {
-    scope: name('scope', parts.scope ?? 'default'),
+    // A scope that is there and has no value got lost on the way: the default would mix one tenant's events with another's.
+    scope: 'scope' in parts ? name('scope', parts.scope) : 'default',
     source: name('source', parts.source),
     kind: name('kind', parts.kind),
     id: checkedId('id', parts.id, options.numericIds === true),
@@ -80,26 +81,23 @@ export function eventKey(
 /**
  * One id from several fields, for a source that names a thing only by all of them together.
  *
- * Injective: no two different sets of fields give one id, whatever characters are in them. Every field must be there;
- * one missing half throws `half_composite`, because what is left would name many things.
+ * Injective: no two different sets of fields give one id, whatever characters are in them, and the order of the fields
+ * does not matter. Every field must be there; one missing half throws `half_composite`, because what is left would name
+ * many things.
  */
 export function compositeId(fields: Readonly<Record<string, unknown>>): string {
-  const names = Object.keys(fields)
+  const names = Object.keys(fields).toSorted()
   if (names.length === 0) throw new KeyError('empty', 'id', 'A composite id needs at least one field.')
-  const timeOnly = names.every((field) => isTimeStamp(String(fields[field] ?? '')))
-  if (timeOnly) throw timeStampError('id', names.join(', '))
-  return names
-    .map((field) => {
-      let text: string
-      try {
-        text = toText(field, fields[field])
-      } catch (error) {
-        if (!(error instanceof KeyError)) throw error
-        throw new KeyError('half_composite', field, `The field "${field}" of a composite id is unusable: ${error.message}`)
-      }
-      return `${escapeText(field)}=${escapeText(text)}`
-    })
-    .join('&')
+  const texts = names.map((field) => {
+    try {
+      return toText(field, fields[field])
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error
+      throw new KeyError('half_composite', field, `The field "${field}" of a composite id is unusable: ${error.message}`)
+    }
+  })
+  if (texts.every(isTimeStamp)) throw timeStampError('id', names.join(', '))
+  return names.map((field, index) => `${escapeText(field)}=${escapeText(texts[index] ?? '')}`).join('&')
 }
 
 /** The key as one line for people and logs. Injective within a scope. */

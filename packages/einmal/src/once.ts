@@ -1,8 +1,8 @@
-import { commitEvents, type Incoming, type Outcome } from './commit-events.ts'
+import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
 import { classifyError, type Db } from './database.ts'
 import { uuidv7 } from './ids.ts'
 import { eventKey } from './keys.ts'
-import { type Completion, fail } from './register.ts'
+import { type Completion, type Failure, fail } from './register.ts'
 
 export interface OnceOptions {
   /** `version:text` of the content that matters. Another one under the same key and version is a `conflict`. */
@@ -21,7 +21,8 @@ export class FinalError extends Error {
  *
  * `effect` gets the driver's own transaction and must do nothing outside it, since a deadlock or a lost connection runs
  * it again. What it returns is kept and told to every later copy. If it throws, all is rolled back, the failure is put
- * on record (the next arrival is the next attempt) and the error is thrown on.
+ * on record (the next arrival is the next attempt) and the error is thrown on; only where another arrival finished the
+ * event in that moment, this one is its copy.
  *
  * A call that meets a running one waits for its commit. Throws `KeyError` for a key that cannot name one event.
  */
@@ -40,17 +41,26 @@ export async function once<NativeTx>(
     arrivedAt,
     input: null,
   }
+  const work: Work<NativeTx, null> = { effect: async (tx) => [(await effect(tx)) ?? {}] }
   try {
-    const [outcome] = await commitEvents(db, incoming.key.scope, [incoming], {
-      effect: async (tx) => [(await effect(tx)) ?? {}],
-    })
-    if (outcome === undefined) throw new Error('one event came in and none went out')
-    return outcome
+    return await commitOne(db, incoming, work)
   } catch (error) {
     // What the database could not do just now is no failure of the event: nothing is on record, the sender comes again.
-    if (classifyError(error) === 'other') await recordFailure(db, incoming, error)
-    throw error
+    if (classifyError(error) !== 'other') throw error
+    if ((await recordFailure(db, incoming, error)) !== null) throw error
+    return commitOne(db, incoming, work)
   }
+}
+
+/** As `commitEvents`, of one event. */
+export async function commitOne<NativeTx, Input>(
+  db: Db<NativeTx>,
+  incoming: Incoming<Input>,
+  work: Work<NativeTx, Input>,
+): Promise<Outcome> {
+  const [outcome] = await commitEvents(db, incoming.key.scope, [incoming], work)
+  if (outcome === undefined) throw new Error('one event came in and none went out')
+  return outcome
 }
 
 /** Puts a failed effect on record, in a transaction of its own; `null` where another arrival won meanwhile. */
@@ -58,7 +68,7 @@ export async function recordFailure<NativeTx>(
   db: Db<NativeTx>,
   incoming: Incoming<unknown>,
   error: unknown,
-): Promise<{ eventId: string; attempt: number } | null> {
+): Promise<Failure | null> {
   const failure = {
     code: error instanceof Error ? error.name : 'Error',
     message: error instanceof Error ? error.message : String(error),

@@ -4,6 +4,7 @@
  * Words. *Arrival*: somebody came with an event. *Holder*: the arrival that does the work. *Copies*: how often the
  * event arrived, the first time included. *Fingerprint*: the content that matters, as `version:text`.
  */
+import { createHash } from 'node:crypto'
 import type { Query } from './database.ts'
 import type { EventKey } from './keys.ts'
 
@@ -92,17 +93,21 @@ export function defineRegister(names: RegisterNames = {}): Register {
     if (!identifier.test(part)) throw new TypeError(`"${part}" is no plain lower-case SQL name`)
   }
   const short = table.split('.').at(-1) ?? table
-  const prefix = `einmal.${table}`
   return {
     table,
     createTable: createTable(table, short, scope, type),
-    reserveOne: { name: `${prefix}.reserve_one`, text: reserveText(table, scope, oneRow(type), addCopies) },
-    reserveMany: { name: `${prefix}.reserve_many`, text: reserveText(table, scope, manyRows(type), addCopies) },
-    reserveAgain: { name: `${prefix}.reserve_again`, text: reserveText(table, scope, manyRows(type), addCopiesOnce) },
-    takeOver: { name: `${prefix}.take_over`, text: takeOverText(table, scope, type) },
-    complete: { name: `${prefix}.complete`, text: completeText(table, scope, type) },
-    fail: { name: `${prefix}.fail`, text: failText(table, scope, type) },
+    reserveOne: statement('reserve_one', reserveText(table, scope, oneRow(type), addCopies)),
+    reserveMany: statement('reserve_many', reserveText(table, scope, manyRows(type), addCopies)),
+    reserveAgain: statement('reserve_again', reserveText(table, scope, manyRows(type), addCopiesOnce)),
+    takeOver: statement('take_over', takeOverText(table, scope, type)),
+    complete: statement('complete', completeText(table, scope, type)),
+    fail: statement('fail', failText(table, scope, type)),
   }
+}
+
+/** The name ends with a digest of the text: PostgreSQL cuts names at 63 bytes, so the table's name cannot tell two apart. */
+function statement(verb: string, text: string): Statement {
+  return { name: `einmal.${verb}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, text }
 }
 
 /* One check instead of one per column: PostgreSQL prepares every check anew for every statement. */
@@ -150,10 +155,12 @@ const addCopies = `case when e.holder = excluded.holder then 0 else excluded.cop
 
 /*
  * $11 are transactions in which the same group may already have been committed: where one was, the copies are in. Their
- * end is certain by then, because each of them locked the very rows that this statement has just waited for.
+ * end is certain by then, because each of them locked the very rows that this statement has just waited for. One that
+ * is not older than this one was lost in a crash of the server, and its number is not given out yet or is our own.
  */
 const addCopiesOnce = `case when e.holder = excluded.holder then 0
-    when (select bool_or(pg_xact_status(t) = 'committed') from unnest($11::xid8[]) as t) then 0
+    when (select bool_or(pg_xact_status(t) = 'committed') from unnest($11::xid8[]) as t
+      where t < pg_current_xact_id()) then 0
     else excluded.copies end`
 
 function oneRow(type: string): string {
@@ -215,7 +222,7 @@ on conflict (external_id, kind, source, ${scope}) do update set
   last_arrived_at = greatest(e.last_arrived_at, excluded.last_arrived_at), finished_at = excluded.finished_at,
   error_code = excluded.error_code, error_message = excluded.error_message, is_final = excluded.is_final
 where e.state = 'failed' and not e.is_final
-returning e.id, e.attempt`
+returning e.id, e.attempt, e.copies`
 }
 
 /** `known` is null for a row that this statement made: most are, and columns that are not sent cost nothing. */
@@ -395,6 +402,12 @@ export async function complete(
   )
 }
 
+export interface Failure {
+  readonly eventId: string
+  readonly attempt: number
+  readonly copies: number
+}
+
 /**
  * Puts a failure on record, in a transaction of its own after the work was rolled back.
  *
@@ -407,9 +420,9 @@ export async function fail(
   arrival: Arrival,
   failure: { code: string; message: string; isFinal: boolean },
   failedAt: Date,
-): Promise<{ eventId: string; attempt: number } | null> {
+): Promise<Failure | null> {
   const { key } = arrival
-  const rows = await query<{ id: string; attempt: number }>(
+  const rows = await query<{ id: string; attempt: number; copies: number }>(
     register.fail.text,
     [
       key.scope,
@@ -429,7 +442,7 @@ export async function fail(
     register.fail.name,
   )
   const row = rows[0]
-  return row === undefined ? null : { eventId: row.id, attempt: row.attempt }
+  return row === undefined ? null : { eventId: row.id, attempt: row.attempt, copies: row.copies }
 }
 
 /** An error message may quote a payload, and a text column takes no NUL. */

@@ -41,6 +41,8 @@ export interface EventOutcome {
   readonly applied: readonly Money[]
   readonly target: { readonly type: string; readonly id: string } | null
   readonly reason: string | null
+  /** This arrival was a copy: whatever `applied` says had moved before. */
+  readonly wasCopy: boolean
   readonly cause?: unknown
 }
 
@@ -282,6 +284,7 @@ async function keepFailed(parts: PipelineParts, told: ToldEvent, result: EventOu
 function toEventOutcome(outcome: Outcome): EventOutcome {
   const stored = storedAnswer(outcome)
   const base = {
+    wasCopy: outcome.outcome !== 'done',
     eventId: outcome.eventId,
     attempt: outcome.attempt,
     copies: outcome.copies,

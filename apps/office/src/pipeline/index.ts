@@ -17,4 +17,4 @@ export {
 } from './fact-kind.ts'
 export { recordConsequences } from './record-consequences.ts'
 export { registerDatabase } from './register-database.ts'
-export { type ApiWrite, type WriteAnswer, writeOnce } from './write-once.ts'
+export { type ApiWrite, apiEventKey, type WriteAnswer, writeOnce } from './write-once.ts'

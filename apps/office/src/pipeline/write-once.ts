@@ -1,8 +1,8 @@
-import { commitEvents, compositeId, eventKey, KeyError } from 'einmal'
+import { commitEvents, type Completion, compositeId, eventKey, KeyError, type Outcome, recordFailure } from 'einmal'
 import type { Actor } from '../modules/audit/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, isUnavailable } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { registerDatabase } from './register-database.ts'
 
@@ -48,8 +48,8 @@ export function apiEventKey(write: ApiWrite, newId: NewId) {
  * Runs a write at most once for its key, in one transaction with the reservation, and gives a repetition the first
  * answer again.
  *
- * A refusal (`AppError`) rolls back and stores nothing, so that the same key may be tried again. Throws
- * `content_differs` where the key was used for another request.
+ * A refusal (`AppError`) rolls back and stores nothing, so that the same key may be tried again. A fault rolls back and
+ * is put on record; the next request with the key is the next attempt. Throws `content_differs` where the key was used for another request.
  */
 export async function writeOnce(
   parts: { readonly db: Db; readonly clock: Clock; readonly newId: NewId },
@@ -68,16 +68,24 @@ export async function writeOnce(
     arrivedAt: clock.now(),
     input: null,
   }
-  const [outcome] = await commitEvents(registerDatabase(db, clock), write.organizationId, [incoming], {
-    async effect(tx, events) {
-      return Promise.all(
-        events.map(async ({ eventId }) => {
+  const register = registerDatabase(db, clock)
+  let outcome: Outcome | undefined
+  try {
+    const outcomes = await commitEvents(register, write.organizationId, [incoming], {
+      async effect(tx, events) {
+        const completions: Completion[] = []
+        for (const { eventId } of events) {
           const { status, body, target } = await effect(tx, eventId)
-          return { target, answer: { status, body } }
-        }),
-      )
-    },
-  })
+          completions.push({ target, answer: { status, body } })
+        }
+        return completions
+      },
+    })
+    outcome = outcomes[0]
+  } catch (error) {
+    if (!(error instanceof AppError) && !isUnavailable(error)) await recordFailure(register, incoming, error)
+    throw error
+  }
   if (outcome === undefined) throw new Error('one write came in and none went out')
   switch (outcome.outcome) {
     case 'done':

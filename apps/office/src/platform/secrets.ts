@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -42,4 +42,9 @@ export async function loadOrCreateSecretKey(dataDir: string): Promise<SecretKey>
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
   return parseSecretKey((await readFile(path, 'utf8')).trim())
+}
+
+/** A secret for one purpose, made from the key, so that one key has to be kept and not several. */
+export function deriveSecret(key: SecretKey, purpose: string): string {
+  return Buffer.from(hkdfSync('sha256', key, '', `einmal:${purpose}`, 32)).toString('base64url')
 }

@@ -15,8 +15,7 @@ export interface Tables {
     organization_id: string
     provider: string
     label: string
-    settings: Json
-    secrets: Buffer
+    settings: Buffer
     is_enabled: Generated<boolean>
     created_at: Date
   }
@@ -112,6 +111,7 @@ export interface Tables {
     occurred_at: Date | null
     recorded_at: Date
   }
+  payment_mentions: { payment_id: string; event_id: string; organization_id: string; currency: string }
   allocations: {
     id: string
     organization_id: string

@@ -39,6 +39,8 @@ export interface PaymentProvider<Settings> {
   /** Secrets and options of one integration; fields with `.meta({ secret: true })` are stored encrypted. */
   readonly settings: z.ZodType<Settings>
   readonly capabilities: Capabilities
+  /** Headers kept with a delivery, because the body alone does not name its event. Never one that authenticates. */
+  readonly keptHeaders: readonly string[]
   /** Verifies, then parses, then names. `nowMs` is Unix time in milliseconds. */
   receive(delivery: Delivery, settings: Settings, nowMs: number): Received
 }

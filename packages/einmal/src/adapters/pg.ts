@@ -5,6 +5,7 @@ import { defineRegister, type RegisterNames } from '../register.ts'
 export interface PgClientLike {
   query(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; command: string }>
   release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
   /** `new Pool({ pipeline: true })`, pg 8.20 or newer: statements are sent without waiting for the one before. */
   readonly pipeline?: boolean
 }
@@ -26,11 +27,17 @@ export interface PgOptions extends RegisterNames {
  */
 export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, options: PgOptions = {}): Db<Client> {
   const named = options.preparedStatements ?? true
+  const guarded = new WeakSet<Client>()
   return {
     register: defineRegister(options),
     now: options.now ?? (() => new Date()),
     async transaction(_scope, work) {
       const client = await pool.connect()
+      if (!guarded.has(client)) {
+        guarded.add(client)
+        // A backend that ends between two statements tells only this event; unheard, it would end the process.
+        client.on('error', () => undefined)
+      }
       const sent: Promise<unknown>[] = []
       const send = (config: { name?: string; text: string; values?: unknown[] }) => {
         const result = client.query(config)
@@ -48,7 +55,11 @@ export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, op
         const begun = send({ text: 'begin' })
         if (client.pipeline !== true) await begun
         const value = await work(client, query)
-        const committed = await settle(sent, send({ text: 'commit' }))
+        // Without a pipeline, the driver wants one statement after the other.
+        if (client.pipeline !== true) await settle(sent)
+        const commit = send({ text: 'commit' })
+        await settle(sent)
+        const committed = await commit
         if (committed.command !== 'COMMIT') throw new Error('the transaction was rolled back instead of committed')
         return value
       } catch (error) {
@@ -62,17 +73,16 @@ export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, op
 }
 
 /** Waits for all that was sent and throws the first error among it, which names the cause better than the commit can. */
-async function settle<T>(sent: readonly Promise<unknown>[], last: Promise<T>): Promise<T> {
+async function settle(sent: readonly Promise<unknown>[]): Promise<void> {
   for (const result of await Promise.allSettled(sent)) {
     if (result.status === 'rejected') throw result.reason
   }
-  return last
 }
 
 async function rollBack(send: (config: { text: string }) => Promise<unknown>, sent: readonly Promise<unknown>[]) {
   try {
-    await send({ text: 'rollback' })
     await Promise.allSettled(sent)
+    await send({ text: 'rollback' })
     return undefined
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))

@@ -4,4 +4,4 @@
  * Invariant: one line per subject and key, by a unique key; a repetition of the same thing adds none.
  * Lines are added and never changed.
  */
-export { type Activity, listActivities, recordActivities } from './queries.ts'
+export { type Activity, listActivities, listActivitiesOfEvent, recordActivities } from './queries.ts'

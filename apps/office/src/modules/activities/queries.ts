@@ -38,3 +38,21 @@ export async function listActivities(tx: Tx, organizationId: string, subjectId: 
     .orderBy('id')
     .execute()
 }
+
+/** Lines that one event added to the subjects given. */
+export async function listActivitiesOfEvent(
+  tx: Tx,
+  organizationId: string,
+  subjectIds: readonly string[],
+  eventId: string,
+) {
+  if (subjectIds.length === 0) return []
+  return tx
+    .selectFrom('activities')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('subject_id', 'in', subjectIds)
+    .where('event_id', '=', eventId)
+    .orderBy('id')
+    .execute()
+}

@@ -1,10 +1,12 @@
+import type { Selectable } from 'kysely'
 import { send, sql, type Tx } from '../../platform/database.ts'
 import { toJsonText } from '../../platform/json.ts'
+import type { Tables } from '../../platform/tables.ts'
 
 export interface DomainEvent {
   readonly id: string
   readonly type: 'payment.received' | 'invoice.paid' | 'invoice.issued'
-  /** Unique within the type; carries a counter where a thing can happen again, such as paid after reopened. */
+  /** Unique within the type. Begins with the subject's id; carries a counter where a thing can happen again, such as paid after reopened. */
   readonly key: string
   readonly subject: { readonly type: 'invoice' | 'payment'; readonly id: string }
   readonly eventId: string
@@ -25,5 +27,24 @@ export function recordDomainEvents(tx: Tx, organizationId: string, events: reado
         ${events.map((event) => toJsonText(event.data))}::text[])
         as u (id, type, key, subject_type, subject_id, event_id, data)
       on conflict (key, type, organization_id) do nothing`,
+  )
+}
+
+/** What one event made happen to the subjects given. Keys begin with the subject's id. */
+export async function listDomainEventsOfEvent(
+  tx: Tx,
+  organizationId: string,
+  subjectIds: readonly string[],
+  eventId: string,
+) {
+  if (subjectIds.length === 0) return []
+  return send<Selectable<Tables['domain_events']>>(
+    tx,
+    sql`select d.* from unnest(${subjectIds}::text[]) as u (subject_id)
+      cross join lateral (
+        select * from domain_events
+        where key >= u.subject_id and key < u.subject_id || ';' and organization_id = ${organizationId}::uuid
+          and event_id = ${eventId}::uuid) as d
+      order by d.id`,
   )
 }

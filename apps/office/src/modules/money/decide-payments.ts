@@ -69,8 +69,16 @@ export interface InvoiceChange {
   settled: number
 }
 
+/** A later event about a payment that is on record. */
+export interface PaymentMention {
+  readonly paymentId: string
+  readonly currency: string
+  readonly eventId: string
+}
+
 export interface PaymentRows {
   readonly payments: readonly NewPayment[]
+  readonly mentions: readonly PaymentMention[]
   readonly paymentChanges: readonly PaymentChange[]
   readonly allocations: readonly NewAllocation[]
   readonly invoiceChanges: readonly InvoiceChange[]
@@ -136,6 +144,7 @@ class Book {
   readonly #known: Map<string, KnownPayment>
   readonly #openMinor = new Map<string, bigint>()
   readonly #payments: NewPayment[] = []
+  readonly #mentions: PaymentMention[] = []
   readonly #paymentChanges: PaymentChange[] = []
   readonly #allocations: NewAllocation[] = []
   readonly #invoiceChanges = new Map<string, InvoiceChange>()
@@ -154,6 +163,7 @@ class Book {
   rows(): PaymentRows {
     return {
       payments: this.#payments,
+      mentions: this.#mentions,
       paymentChanges: this.#paymentChanges,
       allocations: this.#allocations,
       invoiceChanges: [...this.#invoiceChanges.values()],
@@ -231,6 +241,7 @@ class Book {
     const { fact, eventId, deliveryId } = told
     const target = { type: 'payment', id: known.id }
     const nothing = { amountMinor: 0n, currency: known.currency }
+    this.#mentions.push({ paymentId: known.id, currency: known.currency, eventId })
     if (isOtherContent(fact, known)) {
       this.#reviewItems.push({
         id: this.#context.newId(),

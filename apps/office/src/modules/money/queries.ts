@@ -10,6 +10,7 @@ import type {
   NewAllocation,
   NewPayment,
   PaymentChange,
+  PaymentMention,
   WaitingPayment,
 } from './decide-payments.ts'
 import type { InvoiceDraft } from './invoice-totals.ts'
@@ -169,6 +170,19 @@ export function insertPayments(tx: Tx, organizationId: string, payments: readonl
         ${payments.map(({ fact }) => fact.occurredAt?.toISOString() ?? null)}::timestamptz[])
         as u (id, source, external_id, kind, original_id, event_id, amount_minor, currency, applied_minor,
           invoice_reference, contact_id, payer_name, payer_email, occurred_at)`,
+  )
+}
+
+export function insertMentions(tx: Tx, organizationId: string, mentions: readonly PaymentMention[]): void {
+  if (mentions.length === 0) return
+  void send(
+    tx,
+    sql`insert into payment_mentions (payment_id, event_id, organization_id, currency)
+      select u.payment_id, u.event_id, ${organizationId}::uuid, u.currency
+      from unnest(${mentions.map((mention) => mention.paymentId)}::uuid[],
+        ${mentions.map((mention) => mention.eventId)}::uuid[], ${mentions.map((mention) => mention.currency)}::text[])
+        as u (payment_id, event_id, currency)
+      on conflict (payment_id, event_id, organization_id) do nothing`,
   )
 }
 
@@ -388,26 +402,31 @@ export async function listInvoicesOfPayments(tx: Tx, organizationId: string, pay
     .execute()
 }
 
-export async function listPaymentsOfEvent(tx: Tx, organizationId: string, paymentIds: readonly string[]) {
+/** Events about payments beside the ones that booked them. */
+export async function listMentions(tx: Tx, organizationId: string, paymentIds: readonly string[]) {
   if (paymentIds.length === 0) return []
   return tx
-    .selectFrom('payments')
-    .selectAll()
+    .selectFrom('payment_mentions')
+    .select(['payment_id', 'event_id'])
     .where('organization_id', '=', organizationId)
-    .where('id', 'in', paymentIds)
+    .where('payment_id', 'in', paymentIds)
     .execute()
 }
 
+/** What one event did with a payment. */
 export async function listAllocationsOfEvent(
   tx: Tx,
   organizationId: string,
-  paymentId: string,
+  paymentIds: readonly string[],
+  eventId: string,
 ): Promise<AllocationRow[]> {
+  if (paymentIds.length === 0) return []
   return tx
     .selectFrom('allocations')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where('payment_id', '=', paymentId)
+    .where('payment_id', 'in', paymentIds)
+    .where('event_id', '=', eventId)
     .orderBy('id')
     .execute()
 }

@@ -5,6 +5,7 @@ import {
   addToInvoices,
   changePayments,
   insertAllocations,
+  insertMentions,
   insertPayments,
   lockInvoices,
   lockMoneySubjects,
@@ -51,6 +52,7 @@ export const registerPayments: FactKind<PaymentFact, PaymentsState, PaymentRows>
 
   write(tx, organizationId, rows, { now }) {
     insertPayments(tx, organizationId, rows.payments, now)
+    insertMentions(tx, organizationId, rows.mentions)
     changePayments(tx, organizationId, rows.paymentChanges)
     insertAllocations(tx, organizationId, rows.allocations, now)
     addToInvoices(tx, organizationId, rows.invoiceChanges)

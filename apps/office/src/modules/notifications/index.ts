@@ -4,4 +4,4 @@
  * Invariant: one notification per recipient and key, by a unique key: five colleagues get five, a repetition none.
  * Only `read_at` ever changes.
  */
-export { listRecipients, type Notification, recordNotifications } from './queries.ts'
+export { listNotificationsByKey, listRecipients, type Notification, recordNotifications } from './queries.ts'

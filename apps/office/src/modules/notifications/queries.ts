@@ -44,3 +44,21 @@ export function recordNotifications(
       on conflict (recipient_id, key, organization_id) do nothing`,
   )
 }
+
+/** Who was told under these keys. */
+export async function listNotificationsByKey(
+  tx: Tx,
+  organizationId: string,
+  recipients: readonly string[],
+  keys: readonly string[],
+) {
+  if (recipients.length === 0 || keys.length === 0) return []
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('recipient_id', 'in', recipients)
+    .where('key', 'in', keys)
+    .orderBy('id')
+    .execute()
+}

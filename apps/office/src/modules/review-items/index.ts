@@ -3,4 +3,11 @@
  * Table: `review_items`: not understood, contradiction, money without an invoice, failed for the fifth time.
  * Invariant: one item per key, by a unique key; an item is decided once, and never deleted.
  */
-export { type AnsweredItem, answerReviewItems, listOpenReviewItems, recordReviewItems, type ReviewItem } from './queries.ts'
+export {
+  type AnsweredItem,
+  answerReviewItems,
+  listOpenReviewItems,
+  listReviewItemsOfEvent,
+  recordReviewItems,
+  type ReviewItem,
+} from './queries.ts'

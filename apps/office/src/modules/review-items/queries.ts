@@ -57,3 +57,14 @@ export async function listOpenReviewItems(tx: Tx, organizationId: string, before
     .limit(limit)
     .execute()
 }
+
+/** Questions that one event raised. */
+export async function listReviewItemsOfEvent(tx: Tx, organizationId: string, eventId: string) {
+  return tx
+    .selectFrom('review_items')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('event_id', '=', eventId)
+    .orderBy('id')
+    .execute()
+}

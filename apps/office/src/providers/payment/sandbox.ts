@@ -151,6 +151,7 @@ export const sandbox = {
   label: 'Sandbox (Standard Webhooks)',
   docsUrl: 'https://www.standardwebhooks.com',
   settings: sandboxSettings,
+  keptHeaders: ['webhook-id', 'webhook-timestamp'],
   capabilities: {
     idsAreGlobal: false,
     acceptsIdempotencyKey: false,

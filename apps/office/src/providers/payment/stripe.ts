@@ -311,6 +311,7 @@ export const stripe = {
   label: 'Stripe',
   docsUrl: 'https://docs.stripe.com/webhooks',
   settings: stripeSettings,
+  keptHeaders: [],
   capabilities: {
     idsAreGlobal: true,
     acceptsIdempotencyKey: true,

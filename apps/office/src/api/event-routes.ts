@@ -1,0 +1,144 @@
+import { event, eventDetail, id, pageOf, pageQuery } from '@einmal/contract'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { listActivitiesOfEvent } from '../modules/activities/index.ts'
+import { listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
+import { listDomainEventsOfEvent } from '../modules/domain-events/index.ts'
+import { findPayment, listAllocationsOfEvent } from '../modules/money/index.ts'
+import { listNotificationsByKey, listRecipients } from '../modules/notifications/index.ts'
+import { type EventRow, findEvent, listEvents } from '../modules/register/index.ts'
+import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
+import type { Tx } from '../platform/database.ts'
+import { AppError } from '../platform/errors.ts'
+import { type ApiParts, callerOf, toPage } from './api-parts.ts'
+
+const filter = pageQuery.extend({
+  state: z.enum(['in_progress', 'completed', 'failed', 'unknown']).optional(),
+  source: z.string().min(1).max(200).optional(),
+  kind: z.string().min(1).max(200).optional(),
+  q: z.string().min(1).max(1024).optional().describe("The source's id of the event, exactly"),
+})
+
+export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) => {
+  app.get(
+    '/events',
+    {
+      schema: {
+        tags: ['events'],
+        summary: 'The event register',
+        description: 'One row per event, however often it arrived.',
+        querystring: filter,
+        response: { 200: pageOf(event) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = callerOf(request)
+      const { cursor, limit, state, source, kind, q } = request.query
+      const rows = await db.transaction(organizationId, (tx) =>
+        listEvents(tx, organizationId, { state, source, kind, externalId: q }, cursor ?? null, limit + 1),
+      )
+      return toPage(rows, limit, toEvent)
+    },
+  )
+
+  app.get(
+    '/events/:id',
+    {
+      schema: {
+        tags: ['events'],
+        summary: 'One event with every arrival and every effect',
+        params: z.object({ id }),
+        response: { 200: eventDetail },
+      },
+    },
+    async (request) => {
+      const { organizationId } = callerOf(request)
+      return db.transaction(organizationId, async (tx) => {
+        const row = await findEvent(tx, organizationId, request.params.id)
+        if (row === undefined) throw new AppError('not_found', `There is no event ${request.params.id}.`)
+        const deliveries = await listDeliveriesOfEvents(tx, organizationId, [row.id])
+        return {
+          ...toEvent(row),
+          deliveries: deliveries.map((delivery) => ({
+            id: delivery.id,
+            receivedAt: delivery.received_at.toISOString(),
+            outcome: delivery.outcome,
+            verdict: delivery.verdict,
+            reason: delivery.reason,
+            answerStatus: delivery.answer_status,
+          })),
+          effects: await listEffects(tx, organizationId, row),
+        }
+      })
+    },
+  )
+}
+
+interface Effect {
+  readonly type: string
+  readonly id: string
+  readonly data: Record<string, unknown>
+}
+
+/** What this event, and no other, put into the books and before people's eyes. */
+async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promise<Effect[]> {
+  const target = row.target_id
+  if (target === null) return reviewEffects(tx, organizationId, row.id)
+  const payment = row.target_type === 'payment' ? await findPayment(tx, organizationId, target) : undefined
+  const allocations = await listAllocationsOfEvent(tx, organizationId, [target], row.id)
+  const subjects = [target, ...allocations.map((allocation) => allocation.invoice_id)]
+  if (payment !== undefined && payment.contact_id !== null) subjects.push(payment.contact_id)
+  const activities = await listActivitiesOfEvent(tx, organizationId, subjects, row.id)
+  const domainEvents = await listDomainEventsOfEvent(tx, organizationId, subjects, row.id)
+  const isBookedHere = payment !== undefined && payment.event_id === row.id
+  const notifications = isBookedHere
+    ? await listNotificationsByKey(tx, organizationId, await listRecipients(tx, organizationId), [
+        `payment:${payment.source}:${payment.external_id}`,
+      ])
+    : []
+  return [
+    ...(isBookedHere
+      ? [toEffect('payment', payment.id, { amountMinor: Number(payment.amount_minor), currency: payment.currency })]
+      : []),
+    ...allocations.map((allocation) =>
+      toEffect('allocation', allocation.id, {
+        invoiceId: allocation.invoice_id,
+        amountMinor: Number(allocation.amount_minor),
+        currency: allocation.currency,
+      }),
+    ),
+    ...activities.map((line) => toEffect('activity', line.id, { kind: line.type, subject: line.subject_type })),
+    ...notifications.map((note) => toEffect('notification', note.id, { kind: note.type, recipientId: note.recipient_id })),
+    ...domainEvents.map((fired) => toEffect('domain_event', fired.id, { kind: fired.type })),
+    ...(await reviewEffects(tx, organizationId, row.id)),
+  ]
+}
+
+async function reviewEffects(tx: Tx, organizationId: string, eventId: string): Promise<Effect[]> {
+  const items = await listReviewItemsOfEvent(tx, organizationId, eventId)
+  return items.map((item) => toEffect('review_item', item.id, { kind: item.kind, state: item.state }))
+}
+
+function toEffect(type: string, effectId: string, data: Record<string, unknown>): Effect {
+  return { type, id: effectId, data }
+}
+
+function toEvent(row: EventRow) {
+  return {
+    id: row.id,
+    source: row.source,
+    kind: row.kind,
+    externalId: row.external_id,
+    state: row.state,
+    attempt: row.attempt,
+    copies: row.copies,
+    startedAt: row.started_at.toISOString(),
+    leaseUntil: row.lease_until?.toISOString() ?? null,
+    firstArrivedAt: row.first_arrived_at.toISOString(),
+    lastArrivedAt: row.last_arrived_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
+    target: row.target_type === null || row.target_id === null ? null : { type: row.target_type, id: row.target_id },
+    answer: row.answer,
+  }
+}

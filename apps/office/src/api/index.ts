@@ -1,0 +1,22 @@
+/**
+ * The API under `/api/v1`: bearer API keys, JSON, problem answers. Routes only: they check who asks, call a module and
+ * put its rows into the contract's shapes.
+ * Invariant: the organisation comes from the key and from nowhere else.
+ */
+import type { FastifyPluginAsync } from 'fastify'
+import { type ApiParts, requireApiKey } from './api-parts.ts'
+import { contactRoutes } from './contact-routes.ts'
+import { eventRoutes } from './event-routes.ts'
+import { invoiceRoutes } from './invoice-routes.ts'
+import { paymentRoutes } from './payment-routes.ts'
+import { reviewItemRoutes } from './review-item-routes.ts'
+
+export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, newId, pipeline }) => {
+  const parts: ApiParts = { db, clock, newId, pipeline }
+  requireApiKey(app, parts)
+  await app.register(contactRoutes, parts)
+  await app.register(invoiceRoutes, parts)
+  await app.register(paymentRoutes, parts)
+  await app.register(eventRoutes, parts)
+  await app.register(reviewItemRoutes, parts)
+}

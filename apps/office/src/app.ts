@@ -1,0 +1,96 @@
+/** The office as one HTTP application, put together from its parts. Starts nothing and listens to nothing. */
+import swagger from '@fastify/swagger'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+} from 'fastify-type-provider-zod'
+import { apiRoutes } from './api/index.ts'
+import { createMetrics, webhookRoutes } from './inbound/index.ts'
+import { createEndpointDirectory } from './modules/integrations/index.ts'
+import { type Auth, authRoutes } from './modules/members/index.ts'
+import { registerPayments } from './modules/money/index.ts'
+import { createPipeline, factKind, type Pipeline } from './pipeline/index.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Db } from './platform/database.ts'
+import type { NewId } from './platform/ids.ts'
+import type { Log } from './platform/log.ts'
+import { installProblems } from './platform/problem.ts'
+import type { SecretKey } from './platform/secrets.ts'
+import { welcomePage } from './welcome.ts'
+
+export interface AppParts {
+  readonly db: Db
+  readonly auth: Auth
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly secretKey: SecretKey
+  readonly log: Log
+  readonly baseUrl: string
+}
+
+export interface App {
+  readonly http: FastifyInstance
+  readonly pipeline: Pipeline
+}
+
+export async function createApp(parts: AppParts): Promise<App> {
+  const { db, auth, clock, newId, secretKey, log, baseUrl } = parts
+  const pipeline = createPipeline({ db, clock, newId, kinds: [factKind(registerPayments)] })
+  const metrics = createMetrics()
+  const endpoints = createEndpointDirectory({ db, clock, secretKey })
+
+  const http = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => newId(),
+    // A sender that went away must not hold up the end of the process.
+    forceCloseConnections: 'idle',
+  })
+  http.setValidatorCompiler(validatorCompiler)
+  http.setSerializerCompiler(serializerCompiler)
+  installProblems(http)
+  await http.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Einmal', version: '0.1.0', description: 'Every payment counts exactly once, however often it arrives.' },
+      servers: [{ url: baseUrl }],
+      components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  })
+
+  http.get('/', { schema: { hide: true } }, (_request, reply) => reply.type('text/html; charset=utf-8').send(welcomePage()))
+  http.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
+  http.get('/readyz', { schema: { hide: true } }, async () => {
+    await db.query('select 1', [])
+    return { status: 'ready' }
+  })
+  http.get('/metrics', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  )
+  await http.register(authRoutes, { auth })
+  await http.register(webhookRoutes, { db, clock, newId, pipeline, endpoints, metrics })
+  await http.register(apiRoutes, { prefix: '/api/v1', db, clock, newId, pipeline })
+  await http.register(apiDocs)
+  return { http, pipeline }
+}
+
+/** The contract to read in the browser. Served from here; nothing is fetched from anywhere. */
+async function apiDocs(app: FastifyInstance): Promise<void> {
+  const { default: reference } = await import('@scalar/fastify-api-reference')
+  await app.register(reference, {
+    routePrefix: '/api/docs',
+    configuration: {
+      withDefaultFonts: false,
+      telemetry: false,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+      hideClientButton: true,
+    },
+  })
+}

@@ -1,0 +1,129 @@
+import { createServer, connect, type Socket } from 'node:net'
+
+/**
+ * Where a connection is cut, counted in messages of the client after the log-in.
+ *
+ * `before`: the message never reaches the server. `after`: it does, and nothing of the answer comes back.
+ * `answer`: the server has dealt with it and has said so, and that word is lost. `stall`: as `answer`, but the
+ * connection stays open and silent.
+ */
+export interface Cut {
+  readonly message: number
+  readonly how: 'before' | 'after' | 'answer' | 'stall'
+}
+
+export interface Proxy {
+  readonly url: string
+  /** One entry per connection from now on, in the order they are made; later connections are left alone. */
+  plan(cuts: readonly Cut[]): void
+  /** The kinds of message of each connection since `plan`, as PostgreSQL's protocol letters them. */
+  readonly messages: readonly string[][]
+  close(): Promise<void>
+}
+
+/** Stands between a client and PostgreSQL and reads the protocol as far as its message bounds. */
+export async function startProxy(targetUrl: string): Promise<Proxy> {
+  const target = new URL(targetUrl)
+  const sockets = new Set<Socket>()
+  let planned: Cut[] = []
+  let messages: string[][] = []
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => undefined)
+      socket.on('close', () => sockets.delete(socket))
+    }
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+    const cut = planned.shift()
+    const seen: string[] = []
+    messages.push(seen)
+    let isReady = false
+    let isSwallowing = false
+    let asked = 0
+    let answered = 0
+    const splitFront = messageSplitter(true)
+    const splitBack = messageSplitter(false)
+
+    client.on('data', (bytes) => {
+      for (const { type, whole } of splitFront(bytes)) {
+        if (client.destroyed) return
+        if (!isReady) {
+          upstream.write(whole)
+          continue
+        }
+        seen.push(type)
+        if (type === 'Q' || type === 'S') asked += 1
+        if (cut?.message !== seen.length) {
+          upstream.write(whole)
+        } else if (cut.how === 'before') {
+          upstream.destroy()
+          client.resetAndDestroy()
+        } else if (cut.how === 'after') {
+          // The server reads the message first and the end of the connection after it.
+          upstream.end(whole)
+          client.destroy()
+        } else {
+          isSwallowing = true
+          upstream.write(whole)
+        }
+      }
+    })
+    upstream.on('data', (bytes) => {
+      for (const { type, whole } of splitBack(bytes)) {
+        if (type === 'Z') {
+          if (isReady) answered += 1
+          isReady = true
+        }
+        if (!isSwallowing) client.write(whole)
+        else if (cut?.how === 'answer' && type === 'Z' && answered >= asked) client.destroy()
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const url = new URL(target)
+  url.hostname = '127.0.0.1'
+  url.port = String(address.port)
+  return {
+    url: url.href,
+    plan(cuts) {
+      planned = [...cuts]
+      messages = []
+    },
+    get messages() {
+      return messages
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+interface Message {
+  readonly type: string
+  readonly whole: Buffer
+}
+
+/** Every message is a letter, a length and a body; only the very first of the client has no letter. */
+function messageSplitter(hasUntypedStart: boolean): (bytes: Buffer) => Message[] {
+  let rest: Buffer = Buffer.alloc(0)
+  let isStart = hasUntypedStart
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes])
+    const found: Message[] = []
+    for (;;) {
+      const lengthAt = isStart ? 0 : 1
+      if (rest.length < lengthAt + 4) return found
+      const size = lengthAt + rest.readInt32BE(lengthAt)
+      if (rest.length < size) return found
+      found.push({ type: isStart ? 'startup' : String.fromCharCode(rest[0] ?? 0), whole: rest.subarray(0, size) })
+      rest = rest.subarray(size)
+      isStart = false
+    }
+  }
+}
