@@ -21,14 +21,18 @@ export default defineConfig({
       {
         test: {
           name: 'pg',
-          include: ['packages/*/test/**/*.pg.test.ts', 'apps/office/{src,test}/**/*.pg.test.ts'],
-          exclude: ['apps/office/test/{cases,model,fault,exactly-once}/**', '**/node_modules/**'],
+          include: [
+            'packages/*/test/**/*.pg.test.ts',
+            'apps/office/{src,test}/**/*.pg.test.ts',
+            'tidy/**/*.pg.test.ts',
+          ],
+          exclude: ['apps/office/test/{cases,fault,exactly-once}/**', '**/node_modules/**'],
           ...withDatabase,
         },
       },
       { test: { name: 'exactly-once', include: ['apps/office/test/exactly-once/**/*.test.ts'], ...withDatabase } },
       { test: { name: 'cases', include: ['apps/office/test/cases/**/*.test.ts'], ...withDatabase } },
-      { test: { name: 'model', include: ['apps/office/test/model/**/*.test.ts'], ...withDatabase } },
+      { test: { name: 'plans', include: ['apps/office/test/plans/**/*.test.ts'], ...withDatabase } },
       {
         test: {
           name: 'fault',

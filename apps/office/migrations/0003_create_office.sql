@@ -5,6 +5,12 @@
 -- by organisation as it is. Money carries its currency the same way: the currency is part of a payment's and an
 -- invoice's key, so that an allocation cannot join two currencies.
 --
+-- Lists are read by indexes that hold every row, yet are declared partial: only a statement that itself says
+-- `id <> '0000…'` can use them. A look-up by key does not say it. While a table is young, PostgreSQL would find "all of this
+-- organisation" as cheap as the one row, and keep that plan when the organisation has grown. (An index on the organisation
+-- as text would keep look-ups away as well, but then no list could use it either: behind a policy, only conditions whose
+-- functions are leakproof reach an index, and the cast is not.)
+--
 -- Facts (deliveries, payments, allocations, consequences) can be added and counted up, never deleted and never edited:
 -- the server's role has no right to. There are no triggers; sums move together with their row, in one transaction,
 -- under the lock of the row they belong to, and checks refuse what cannot be.
@@ -18,7 +24,7 @@ create table contacts (
   created_at timestamptz not null,
   constraint contacts_pkey primary key (id, organization_id)
 );
-create index contacts_list_idx on contacts (organization_id, id);
+create index contacts_list_idx on contacts (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
 
 -- Who may send. Settings hold the secrets, so all of them are one AES-256-GCM text.
 create table integrations (
@@ -124,8 +130,9 @@ create table invoices (
     and (number is null) = (sequence is null) and (sequence is null) = (series is null)
     and (number is null) = (issued_at is null)
     and (lifecycle = 'issued' or paid_minor + credited_minor + adjusted_minor = 0))
-) with (fillfactor = 85);
-create index invoices_list_idx on invoices (organization_id, id);
+  -- Every invoice is written again when it is paid; with room on its page, that touches none of its indexes.
+) with (fillfactor = 50);
+create index invoices_list_idx on invoices (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
 
 create table invoice_lines (
   invoice_id uuid not null,
@@ -165,6 +172,7 @@ create table payments (
   returned_minor bigint not null default 0 check (returned_minor >= 0),
   unapplied_minor bigint generated always as (amount_minor - applied_minor - returned_minor) stored,
   invoice_reference text,
+  -- Whose money it is while no invoice says so.
   contact_id uuid,
   payer_name text,
   payer_email text,
@@ -178,7 +186,7 @@ create table payments (
   constraint payments_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
   constraint payments_sum_check check (applied_minor + returned_minor <= amount_minor)
 ) with (fillfactor = 90);
-create index payments_list_idx on payments (organization_id, id);
+create index payments_list_idx on payments (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
 -- Money that waits for its invoice. Partial, so that the usual payment does not pay for it.
 create index payments_waiting_idx on payments (invoice_reference, organization_id) where unapplied_minor > 0;
 
@@ -215,9 +223,12 @@ create table allocations (
 );
 create unique index allocations_live_key on allocations (payment_id, invoice_id, organization_id)
   where reversed_at is null;
+-- The rest of a payment's allocations. Partial, so that the usual payment does not pay for it.
+create index allocations_reversed_idx on allocations (payment_id, organization_id) where reversed_at is not null;
 create index allocations_invoice_idx on allocations (invoice_id, organization_id);
 
--- Consequences: what people and rules see. Each has a key of its own, so that a hole in one layer is caught by the next.
+-- Consequences: what people and rules see. Each has a key of its own, so that a hole in one layer is caught by the next;
+-- the key is the primary key, because nothing else points at these rows and every index is paid for by every payment.
 create table activities (
   id uuid not null,
   organization_id uuid not null,
@@ -228,8 +239,7 @@ create table activities (
   event_id uuid not null,
   data jsonb not null,
   recorded_at timestamptz not null,
-  constraint activities_pkey primary key (id, organization_id),
-  constraint activities_key unique (subject_id, key, organization_id)
+  constraint activities_pkey primary key (subject_id, key, organization_id)
 );
 
 create table notifications (
@@ -242,8 +252,7 @@ create table notifications (
   data jsonb not null,
   recorded_at timestamptz not null,
   read_at timestamptz,
-  constraint notifications_pkey primary key (id, organization_id),
-  constraint notifications_key unique (recipient_id, key, organization_id)
+  constraint notifications_pkey primary key (recipient_id, key, organization_id)
 );
 
 create table domain_events (
@@ -256,8 +265,7 @@ create table domain_events (
   event_id uuid not null,
   data jsonb not null,
   recorded_at timestamptz not null,
-  constraint domain_events_pkey primary key (id, organization_id),
-  constraint domain_events_key unique (key, type, organization_id)
+  constraint domain_events_pkey primary key (key, type, organization_id)
 );
 
 create table review_items (
@@ -276,14 +284,16 @@ create table review_items (
   constraint review_items_pkey primary key (id, organization_id),
   constraint review_items_key unique (key, organization_id),
   constraint review_items_event_fkey foreign key (event_id, organization_id) references events (id, organization_id),
+  -- Checked at the commit: a delivery is written last in its transaction, with the outcome.
   constraint review_items_delivery_fkey foreign key (delivery_id, organization_id)
-    references deliveries (id, organization_id),
+    references deliveries (id, organization_id) deferrable initially deferred,
   constraint review_items_decided_check check (
     (state = 'decided') = (decided_at is not null)
     and (decided_at is null) = (decided_by is null) and (decided_by is null) = (decision is null))
 );
 create index review_items_event_idx on review_items (event_id, organization_id);
-create index review_items_open_idx on review_items (organization_id, id) where state = 'open';
+create index review_items_open_idx on review_items (organization_id, id)
+  where state = 'open' and id <> '00000000-0000-0000-0000-000000000000';
 
 create table audit_entries (
   id uuid not null,

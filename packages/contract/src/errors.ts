@@ -16,6 +16,7 @@ export const errors = {
   media_type_unsupported: { status: 415, title: 'The content type is not supported' },
   content_differs: { status: 422, title: 'The key was used for other content' },
   invalid: { status: 422, title: 'A field is not usable' },
+  too_many_failed: { status: 429, title: 'Too many deliveries did not verify' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   unavailable: { status: 503, title: 'The database is away or too busy' },
 } as const satisfies Record<string, { status: number; title: string }>

@@ -7,10 +7,11 @@ import { classifyError, type Db } from './database.ts'
 import type { EventKey } from './keys.ts'
 import {
   type Arrival,
+  type Completed,
   type Completion,
   complete,
   inKeyOrder,
-  isOtherContent,
+  isSameCompletion,
   type Known,
   type Reservation,
   reserve,
@@ -25,6 +26,8 @@ export interface Incoming<Input> {
   readonly holder: string
   readonly arrivedAt: Date
   readonly input: Input
+  /** What the effect of a new event is expected to lead to; saves writing the row again where it does. */
+  readonly expected?: Completion | undefined
 }
 
 /**
@@ -71,7 +74,7 @@ const MAX_TRIES = 3
 
 /**
  * Commits events of one scope and returns an outcome for each, in order. Equal keys are allowed: the first does the
- * work, the others are copies.
+ * work, the others are copies, or conflicts.
  *
  * Deadlocks, serialization failures and lost connections run it again with the same holders, three times at most; a
  * commit whose answer got lost is thereby found as one's own. Any other error of the effect is thrown, and nothing of
@@ -83,35 +86,29 @@ export async function commitEvents<NativeTx, Input>(
   incoming: readonly Incoming<Input>[],
   work: Work<NativeTx, Input>,
 ): Promise<Outcome[]> {
-  const folded = fold(scope, incoming)
-  const arrivals: Arrival[] = folded.map(({ first, copies }) => ({
-    id: first.id,
-    key: first.key,
-    holder: first.holder,
-    fingerprint: first.fingerprint,
-    copies,
-    arrivedAt: first.arrivedAt,
-  }))
+  const { rounds, entries } = fold(scope, incoming)
   const earlierTransactions: string[] = []
   for (let tries = 1; ; tries += 1) {
     let transactionId: string | null = null
     try {
       return await db.transaction(scope, async (tx, query) => {
         const now = db.now()
-        const reserved = await reserve(query, db.register, arrivals, now, earlierTransactions)
-        transactionId = reserved.transactionId
-        const mine: ReservedEvent<Input>[] = []
-        for (const [index, reservation] of reserved.reservations.entries()) {
-          const first = folded[index]?.first
-          if (first === undefined || reservation.verdict !== 'reserved') continue
-          mine.push({ eventId: reservation.eventId, attempt: reservation.attempt, incoming: first })
+        const mine: ReservedEntry<Input>[] = []
+        for (const round of rounds) {
+          const reserved = await reserve(query, db.register, round.map(toArrival), now, earlierTransactions)
+          transactionId = reserved.transactionId
+          for (const [index, entry] of round.entries()) {
+            const reservation = reserved.reservations[index]
+            if (reservation === undefined) throw new Error('a reservation is missing')
+            entry.reservation = reservation
+            if (reservation.verdict === 'reserved') mine.push({ entry, reservation })
+          }
         }
-        const completions = mine.length === 0 ? [] : await work.effect(tx, mine)
+        const completions = mine.length === 0 ? [] : await work.effect(tx, mine.map(toReservedEvent))
         if (completions.length !== mine.length) throw new Error('an effect must say for each event what it led to')
-        const byEvent = new Map(mine.map((event, index) => [event.eventId, completions[index] ?? {}]))
-        const outcomes = outcomesOf(incoming, folded, reserved.reservations, byEvent)
+        const outcomes = outcomesOf(incoming, entries, mine, completions)
         // Sent, not awaited, so that it travels together with the commit; if it fails, so does the commit.
-        complete(query, db.register, scope, toComplete(reserved.reservations, arrivals, byEvent), now).catch(() => undefined)
+        complete(query, db.register, scope, toComplete(mine, completions), now).catch(() => undefined)
         await work.settle?.(
           tx,
           incoming.map((item, index) => ({ incoming: item, outcome: outcomes[index] as Outcome })),
@@ -126,23 +123,54 @@ export async function commitEvents<NativeTx, Input>(
   }
 }
 
-interface Folded<Input> {
+/** Arrivals of one call with one key and one content: they share a reservation, and with it their outcome. */
+interface Entry<Input> {
   readonly first: Incoming<Input>
   copies: number
+  reservation: Reservation | null
 }
 
-/** One entry per key, in the order in which all groups take their locks. */
-function fold<Input>(scope: string, incoming: readonly Incoming<Input>[]): Folded<Input>[] {
-  const byKey = new Map<string, Folded<Input>>()
-  for (const item of incoming) {
+interface ReservedEntry<Input> {
+  readonly entry: Entry<Input>
+  readonly reservation: Extract<Reservation, { verdict: 'reserved' }>
+}
+
+interface Fold<Input> {
+  /** Each of different keys, in the order in which all groups take their locks. */
+  readonly rounds: readonly (readonly Entry<Input>[])[]
+  /** The entry of each arrival. */
+  readonly entries: readonly Entry<Input>[]
+}
+
+/**
+ * One entry per key. Other content under the same key comes in a round of its own, which nearly never happens: the
+ * register compares it with what it holds, and only the register knows whether the first of this call is the right one.
+ */
+function fold<Input>(scope: string, incoming: readonly Incoming<Input>[]): Fold<Input> {
+  const rounds: Map<string, Entry<Input>>[] = []
+  const entries = incoming.map((item) => {
     // Keys are compared without their scope from here on: one of another would be taken for one of this.
     if (item.key.scope !== scope) throw new Error('all events of one transaction are of its scope')
     const text = foldKey(item.key)
-    const known = byKey.get(text)
-    if (known === undefined) byKey.set(text, { first: item, copies: 1 })
-    else known.copies += 1
-  }
-  return inKeyOrder([...byKey.values()], (entry) => entry.first.key)
+    for (const round of rounds) {
+      const known = round.get(text)
+      if (known === undefined) return addEntry(round, text, item)
+      if (known.first.fingerprint === item.fingerprint) {
+        known.copies += 1
+        return known
+      }
+    }
+    const round = new Map<string, Entry<Input>>()
+    rounds.push(round)
+    return addEntry(round, text, item)
+  })
+  return { rounds: rounds.map((round) => inKeyOrder([...round.values()], (entry) => entry.first.key)), entries }
+}
+
+function addEntry<Input>(round: Map<string, Entry<Input>>, text: string, first: Incoming<Input>): Entry<Input> {
+  const entry = { first, copies: 1, reservation: null }
+  round.set(text, entry)
+  return entry
 }
 
 /** No part of a key has a NUL, so this joins them without ambiguity. */
@@ -150,51 +178,57 @@ function foldKey(key: EventKey): string {
   return `${key.source}\0${key.kind}\0${key.id}`
 }
 
-function toComplete(
-  reservations: readonly Reservation[],
-  arrivals: readonly Arrival[],
-  byEvent: ReadonlyMap<string, Completion>,
-) {
-  return reservations.flatMap((reservation, index) => {
-    const holder = arrivals[index]?.holder
-    if (reservation.verdict !== 'reserved' || holder === undefined) return []
-    const completion = byEvent.get(reservation.eventId) ?? {}
-    // A new row is born completed; it is written again only if there is something to remember.
-    const isWritten = reservation.isNew && completion.target === undefined && completion.answer === undefined
-    return isWritten ? [] : [{ eventId: reservation.eventId, holder, completion }]
+function toArrival<Input>({ first, copies }: Entry<Input>): Arrival {
+  const { id, key, holder, fingerprint, arrivedAt, expected } = first
+  return { id, key, holder, fingerprint, copies, arrivedAt, expected }
+}
+
+function toReservedEvent<Input>({ entry, reservation }: ReservedEntry<Input>): ReservedEvent<Input> {
+  return { eventId: reservation.eventId, attempt: reservation.attempt, incoming: entry.first }
+}
+
+function toComplete<Input>(mine: readonly ReservedEntry<Input>[], completions: readonly Completion[]): Completed[] {
+  return mine.flatMap(({ entry, reservation }, index) => {
+    const completion = completions[index] ?? {}
+    // A new row is born completed, with what was expected; it is written again only if it came out otherwise.
+    const isWritten = reservation.isNew && isSameCompletion(entry.first.expected, completion)
+    return isWritten ? [] : [{ eventId: reservation.eventId, holder: entry.first.holder, completion }]
   })
 }
 
 function outcomesOf<Input>(
   incoming: readonly Incoming<Input>[],
-  folded: readonly Folded<Input>[],
-  reservations: readonly Reservation[],
-  byEvent: ReadonlyMap<string, Completion>,
+  entries: readonly Entry<Input>[],
+  mine: readonly ReservedEntry<Input>[],
+  completions: readonly Completion[],
 ): Outcome[] {
-  const outcomeOfFirst = new Map<Incoming<Input>, Outcome>()
-  const firstOf = new Map<string, { first: Incoming<Input>; outcome: Outcome }>()
-  for (const [index, { first, copies }] of folded.entries()) {
-    const reservation = reservations[index]
-    if (reservation === undefined) throw new Error('a reservation is missing')
-    const outcome = outcomeOf(reservation, copies, byEvent)
-    outcomeOfFirst.set(first, outcome)
-    firstOf.set(foldKey(first.key), { first, outcome })
+  const done = new Map<string, Outcome>()
+  for (const [index, { reservation }] of mine.entries()) {
+    const { eventId, attempt, copies } = reservation
+    const { target, answer } = completions[index] ?? {}
+    done.set(eventId, { outcome: 'done', eventId, attempt, copies, target, answer: answer ?? undefined })
   }
-  return incoming.map((item) => {
-    const own = outcomeOfFirst.get(item)
-    if (own !== undefined) return own
-    const entry = firstOf.get(foldKey(item.key))
-    if (entry === undefined) throw new Error('a folded arrival lost its first')
-    if (isOtherContent(entry.first.fingerprint, item.fingerprint)) return { ...entry.outcome, outcome: 'conflict' }
-    return entry.outcome.outcome === 'done' ? { ...entry.outcome, outcome: 'duplicate' } : entry.outcome
+  return incoming.map((item, index) => {
+    const entry = entries[index]
+    if (entry === undefined || entry.reservation === null) throw new Error('an arrival lost its reservation')
+    const outcome = outcomeOf(entry.reservation, done)
+    return outcome.outcome === 'done' && entry.first !== item ? { ...outcome, outcome: 'duplicate' } : outcome
   })
 }
 
-function outcomeOf(reservation: Reservation, copies: number, byEvent: ReadonlyMap<string, Completion>): Outcome {
+function outcomeOf(reservation: Reservation, done: ReadonlyMap<string, Outcome>): Outcome {
+  const own = done.get(reservation.eventId)
   if (reservation.verdict === 'reserved') {
-    const { eventId, attempt } = reservation
-    const completion = byEvent.get(eventId)
-    return { outcome: 'done', eventId, attempt, copies, target: completion?.target, answer: completion?.answer ?? undefined }
+    if (own === undefined) throw new Error('a reserved event has no outcome')
+    return own
+  }
+  if (own !== undefined) {
+    // Reserved a round earlier in this very transaction: the row as read did not have its target and answer yet.
+    return {
+      ...own,
+      copies: reservation.copies,
+      outcome: reservation.verdict === 'conflict' ? 'conflict' : 'duplicate',
+    }
   }
   const { verdict, ...known } = reservation
   switch (reservation.verdict) {

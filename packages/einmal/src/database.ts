@@ -30,11 +30,21 @@ export interface Db<NativeTx> {
  */
 export type ErrorClass = 'retry' | 'connection' | 'busy' | 'other'
 
-const socketCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN'])
+const socketCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+])
 
-/** `pg` reports a lost connection, or one that gave no answer in time, as a plain `Error`; these are its texts (pg 8). */
-const connectionTexts =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|Cannot use a pool after|Query read timeout)/
+/** `pg` reports a connection that is lost, or too slow to answer, as a plain `Error`; these are its texts (pg 8). */
+const connectionTexts = new RegExp(
+  '^(Connection terminated|Client has encountered a connection error|Client was closed|' +
+    'Cannot use a pool after|Query read timeout)',
+)
 
 /** Reads SQLSTATE (PostgreSQL manual, appendix A), the operating system's socket codes, and `pg`'s texts. */
 export function classifyError(error: unknown): ErrorClass {

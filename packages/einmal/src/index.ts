@@ -10,7 +10,7 @@ export { classifyError, type Db, type ErrorClass, type Query } from './database.
 export { createGroup, type Group, GroupFullError, type GroupOptions } from './group.ts'
 export { uuidv7 } from './ids.ts'
 export { compositeId, type EventKey, eventKey, KeyError, type KeyErrorCode, keyText, MAX_ID_BYTES } from './keys.ts'
-export { FinalError, once, type OnceOptions, recordFailure } from './once.ts'
+export { FinalError, type OnceOptions, once, recordFailure } from './once.ts'
 export {
   type Arrival,
   type Completion,

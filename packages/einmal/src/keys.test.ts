@@ -24,7 +24,9 @@ const keyOf = (id: unknown, options?: { numericIds?: boolean }) =>
 const idOf = (id: unknown) => keyOf(id).id
 
 /** Texts that are made to collide: the separators and escapes are frequent in them. */
-const trickyText = fc.string({ unit: fc.constantFrom('a', 'b', 'A', ':', '%', '&', '=', '3', ' ', '\u00e9', 'e\u0301') })
+const trickyText = fc.string({
+  unit: fc.constantFrom('a', 'b', 'A', ':', '%', '&', '=', '3', ' ', '\u00e9', 'e\u0301'),
+})
 const name = trickyText.filter((text) => refusalOf(() => idOf(text)) === 'accepted')
 
 describe('two keys with different parts', () => {
@@ -100,7 +102,9 @@ describe('a composite id', () => {
   })
 
   test('may have a time beside a field that names something', () => {
-    expect(compositeId({ account: 'DE89', at: '2026-03-02T10:00:00Z' })).toBe('account=DE89&at=2026-03-02T10%3A00%3A00Z')
+    expect(compositeId({ account: 'DE89', at: '2026-03-02T10:00:00Z' })).toBe(
+      'account=DE89&at=2026-03-02T10%3A00%3A00Z',
+    )
   })
 })
 
@@ -205,7 +209,14 @@ describe('an id is kept as it came', () => {
   })
 
   test('a date, a counter and a time with more to it are no mere times', () => {
-    for (const id of ['2026-03-02', '2026-03-02-001', '1234567890', '2999999999', '2026-03-02T10:00:00Z-7', '177244560']) {
+    for (const id of [
+      '2026-03-02',
+      '2026-03-02-001',
+      '1234567890',
+      '2999999999',
+      '2026-03-02T10:00:00Z-7',
+      '177244560',
+    ]) {
       expect(idOf(id)).toBe(id)
     }
   })

@@ -70,7 +70,7 @@ export function eventKey(
   options: { numericIds?: boolean } = {},
 ): EventKey {
   return {
-    // A scope that is there and has no value got lost on the way: the default would mix one tenant's events with another's.
+    // A scope that is there and has no value got lost on the way: the default would mix the events of tenants.
     scope: 'scope' in parts ? name('scope', parts.scope) : 'default',
     source: name('source', parts.source),
     kind: name('kind', parts.kind),
@@ -93,7 +93,11 @@ export function compositeId(fields: Readonly<Record<string, unknown>>): string {
       return toText(field, fields[field])
     } catch (error) {
       if (!(error instanceof KeyError)) throw error
-      throw new KeyError('half_composite', field, `The field "${field}" of a composite id is unusable: ${error.message}`)
+      throw new KeyError(
+        'half_composite',
+        field,
+        `The field "${field}" of a composite id is unusable: ${error.message}`,
+      )
     }
   })
   if (texts.every(isTimeStamp)) throw timeStampError('id', names.join(', '))
@@ -134,7 +138,11 @@ function toText(part: string, value: unknown): string {
   if (value === undefined || value === null) throw new KeyError('absent', part, `The ${part} is missing.`)
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))) return String(value)
   if (typeof value === 'number') {
-    throw new KeyError('not_text', part, `The ${part} is a number that JavaScript cannot hold exactly; read it as text.`)
+    throw new KeyError(
+      'not_text',
+      part,
+      `The ${part} is a number that JavaScript cannot hold exactly; read it as text.`,
+    )
   }
   if (typeof value !== 'string') {
     throw new KeyError('not_text', part, `The ${part} is of type ${typeof value}; only text names an event.`)
@@ -144,9 +152,14 @@ function toText(part: string, value: unknown): string {
   if (placeholders.has(value.trim().toLowerCase())) {
     throw new KeyError('placeholder', part, `The ${part} is the text "${value}", which a program prints for nothing.`)
   }
-  if (value.includes('\0')) throw new KeyError('nul', part, `The ${part} has a NUL character, which no text column keeps.`)
+  if (value.includes('\0'))
+    throw new KeyError('nul', part, `The ${part} has a NUL character, which no text column keeps.`)
   if (!value.isWellFormed()) {
-    throw new KeyError('not_unicode', part, `The ${part} has half a surrogate pair; written as UTF-8 it would be another.`)
+    throw new KeyError(
+      'not_unicode',
+      part,
+      `The ${part} has half a surrogate pair; written as UTF-8 it would be another.`,
+    )
   }
   return value
 }

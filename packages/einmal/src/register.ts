@@ -34,6 +34,8 @@ export interface Arrival {
   /** How many arrivals this one stands for, itself included. */
   readonly copies: number
   readonly arrivedAt: Date
+  /** What a new row remembers if the work ends as expected. It is written again only if it ended otherwise. */
+  readonly expected?: Completion | undefined
 }
 
 /**
@@ -44,7 +46,13 @@ export interface Arrival {
  * holds it. `unknown` and `failed`: a person has to say what happened, or nobody shall try again.
  */
 export type Reservation =
-  | { readonly verdict: 'reserved'; readonly eventId: string; readonly attempt: number; readonly isNew: boolean }
+  | {
+      readonly verdict: 'reserved'
+      readonly eventId: string
+      readonly attempt: number
+      readonly copies: number
+      readonly isNew: boolean
+    }
   | ({ readonly verdict: 'finished_before' | 'duplicate' | 'conflict' } & Known)
   | ({ readonly verdict: 'in_progress'; readonly leaseUntil: Date | null } & Known)
   | ({ readonly verdict: 'unknown' } & Known)
@@ -105,7 +113,7 @@ export function defineRegister(names: RegisterNames = {}): Register {
   }
 }
 
-/** The name ends with a digest of the text: PostgreSQL cuts names at 63 bytes, so the table's name cannot tell two apart. */
+/** PostgreSQL cuts the name at 63 bytes, so a digest of the text, not the table's name, tells two statements apart. */
 function statement(verb: string, text: string): Statement {
   return { name: `einmal.${verb}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, text }
 }
@@ -154,25 +162,26 @@ function createTable(table: string, short: string, scope: string, type: string):
 const addCopies = `case when e.holder = excluded.holder then 0 else excluded.copies end`
 
 /*
- * $11 are transactions in which the same group may already have been committed: where one was, the copies are in. Their
+ * $14 are transactions in which the same group may already have been committed: where one was, the copies are in. Their
  * end is certain by then, because each of them locked the very rows that this statement has just waited for. One that
  * is not older than this one was lost in a crash of the server, and its number is not given out yet or is our own.
  */
 const addCopiesOnce = `case when e.holder = excluded.holder then 0
-    when (select bool_or(pg_xact_status(t) = 'committed') from unnest($11::xid8[]) as t
+    when (select bool_or(pg_xact_status(t) = 'committed') from unnest($14::xid8[]) as t
       where t < pg_current_xact_id()) then 0
     else excluded.copies end`
 
 function oneRow(type: string): string {
   return `values ($2::uuid, $1::${type}, $3::text, $4::text, $5::text, 'completed', $6::uuid, $7::text, $8::integer,
-  $9::timestamptz, $9::timestamptz, $10::timestamptz, $10::timestamptz)`
+  $9::timestamptz, $9::timestamptz, $10::timestamptz, $10::timestamptz, $11::text, $12::text, $13::text::jsonb)`
 }
 
 function manyRows(type: string): string {
   return `select u.id, $1::${type}, u.source, u.kind, u.external_id, 'completed', u.holder, u.fingerprint, u.copies,
-  u.arrived_at, u.arrived_at, $10::timestamptz, $10::timestamptz
-from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::integer[], $9::timestamptz[])
-  as u (id, source, kind, external_id, holder, fingerprint, copies, arrived_at)`
+  u.arrived_at, u.arrived_at, $10::timestamptz, $10::timestamptz, u.target_type, u.target_id, u.answer::jsonb
+from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::integer[], $9::timestamptz[],
+  $11::text[], $12::text[], $13::text[])
+  as u (id, source, kind, external_id, holder, fingerprint, copies, arrived_at, target_type, target_id, answer)`
 }
 
 /*
@@ -185,7 +194,7 @@ from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text
  */
 function reserveText(table: string, scope: string, rows: string, copies: string): string {
   return `insert into ${table} as e (id, ${scope}, source, kind, external_id, state, holder, fingerprint, copies,
-  first_arrived_at, last_arrived_at, started_at, finished_at)
+  first_arrived_at, last_arrived_at, started_at, finished_at, target_type, target_id, answer)
 ${rows}
 on conflict (external_id, kind, source, ${scope}) do update set copies = e.copies + ${copies},
   last_arrived_at = greatest(e.last_arrived_at, excluded.last_arrived_at)
@@ -201,15 +210,17 @@ function takeOverText(table: string, scope: string, type: string): string {
   return `update ${table} as e set state = 'in_progress', attempt = e.attempt + 1, holder = u.holder,
   started_at = $4::timestamptz, finished_at = null, error_code = null, error_message = null
 from unnest($2::uuid[], $3::uuid[]) as u (id, holder)
-where e.id = u.id and e.${scope} = $1::${type} and e.state = 'failed' and not e.is_final`
+where e.id = u.id and e.id = any($2::uuid[]) and e.${scope} = $1::${type} and e.state = 'failed' and not e.is_final`
 }
 
+/* `= any` beside the join: without it, a plan may start from the table as long as PostgreSQL believes it to be empty. */
 function completeText(table: string, scope: string, type: string): string {
   return `update ${table} as e set state = 'completed', finished_at = $3::timestamptz, lease_until = null,
   target_type = u.target_type, target_id = u.target_id, answer = u.answer::jsonb
 from unnest($2::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
   as u (id, holder, target_type, target_id, answer)
-where e.id = u.id and e.${scope} = $1::${type} and e.holder = u.holder and e.state in ('in_progress', 'completed')`
+where e.id = u.id and e.id = any($2::uuid[]) and e.${scope} = $1::${type} and e.holder = u.holder
+  and e.state in ('in_progress', 'completed')`
 }
 
 /* Only where no row stands or a failed one: whoever won in the meantime is never overwritten. */
@@ -308,7 +319,11 @@ function sendReserve(
   if (arrivals.length === 1 && earlierTransactions.length === 0) {
     const { id, holder, fingerprint, copies, arrivedAt } = first
     const arrived = arrivedAt.toISOString()
-    const values = [key.scope, id, key.source, key.kind, key.id, holder, fingerprint, copies, arrived, started]
+    const { target, answer } = toColumns(first.expected)
+    const values = [
+      ...[key.scope, id, key.source, key.kind, key.id, holder, fingerprint, copies, arrived, started],
+      ...[target?.type ?? null, target?.id ?? null, answer],
+    ]
     return query(register.reserveOne.text, values, register.reserveOne.name)
   }
   const values = [
@@ -322,6 +337,9 @@ function sendReserve(
     arrivals.map((arrival) => arrival.copies),
     arrivals.map((arrival) => arrival.arrivedAt.toISOString()),
     started,
+    arrivals.map(({ expected }) => expected?.target?.type ?? null),
+    arrivals.map(({ expected }) => expected?.target?.id ?? null),
+    arrivals.map(({ expected }) => toColumns(expected).answer),
   ]
   return earlierTransactions.length === 0
     ? query(register.reserveMany.text, values, register.reserveMany.name)
@@ -343,7 +361,7 @@ function compareText(a: string, b: string): number {
 }
 
 function toReservation(arrival: Arrival, { id: eventId, known: row }: ReserveRow): Reservation {
-  if (row === null) return { verdict: 'reserved', eventId, attempt: 1, isNew: true }
+  if (row === null) return { verdict: 'reserved', eventId, attempt: 1, copies: arrival.copies, isNew: true }
   const known: Known = {
     eventId,
     attempt: row.attempt,
@@ -363,13 +381,25 @@ function toReservation(arrival: Arrival, { id: eventId, known: row }: ReserveRow
     case 'failed':
       return row.isFinal
         ? { verdict: 'failed', error: { code: row.errorCode ?? '', message: row.errorMessage ?? '' }, ...known }
-        : { verdict: 'reserved', eventId, attempt: row.attempt + 1, isNew: false }
+        : { verdict: 'reserved', eventId, attempt: row.attempt + 1, copies: row.copies, isNew: false }
   }
 }
 
 /** True only where both texts are of one version and differ: what cannot be compared is no contradiction. */
-export function isOtherContent(stored: string, arriving: string): boolean {
+function isOtherContent(stored: string, arriving: string): boolean {
   return stored !== arriving && stored.split(':', 1)[0] === arriving.split(':', 1)[0]
+}
+
+function toColumns(completion: Completion | undefined): { target: Target | undefined; answer: string | null } {
+  const answer = completion?.answer
+  return { target: completion?.target, answer: answer === undefined ? null : JSON.stringify(answer) }
+}
+
+/** True where both would leave the same row behind. */
+export function isSameCompletion(one: Completion | undefined, other: Completion | undefined): boolean {
+  const a = toColumns(one)
+  const b = toColumns(other)
+  return a.target?.type === b.target?.type && a.target?.id === b.target?.id && a.answer === b.answer
 }
 
 export interface Completed {
@@ -394,9 +424,9 @@ export async function complete(
       completed.map((item) => item.eventId),
       finishedAt.toISOString(),
       completed.map((item) => item.holder),
-      completed.map((item) => item.completion.target?.type ?? null),
-      completed.map((item) => item.completion.target?.id ?? null),
-      completed.map((item) => (item.completion.answer === undefined ? null : JSON.stringify(item.completion.answer))),
+      completed.map(({ completion }) => completion.target?.type ?? null),
+      completed.map(({ completion }) => completion.target?.id ?? null),
+      completed.map(({ completion }) => toColumns(completion).answer),
     ],
     register.complete.name,
   )

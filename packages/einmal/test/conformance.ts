@@ -6,9 +6,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { PgOptions } from '../src/adapters/pg.ts'
-import { commitEvents, type Db, eventKey, FinalError, KeyError, once, type Outcome, uuidv7 } from '../src/index.ts'
+import { commitEvents, type Db, eventKey, FinalError, KeyError, type Outcome, once, uuidv7 } from '../src/index.ts'
 import type { Open, Opened } from './support/adapters.ts'
 import { countEffects, createOwnDatabase, findRow, type OwnDatabase } from './support/database.ts'
+import { gateSecondTransaction } from './support/gate.ts'
 
 export function conformance<Tx>(name: string, open: Open<Tx>): void {
   describe(`once with ${name}`, () => {
@@ -146,8 +147,14 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
         error_code: 'TypeError',
         error_message: 'the ledger is closed',
       })
-      expect(await once(opened.db, key(id), book(id))).toMatchObject({ outcome: 'done', attempt: 2 })
-      expect(await row(id)).toMatchObject({ state: 'completed', attempt: 2, copies: 2, error_code: null, error_message: null })
+      expect(await once(opened.db, key(id), book(id))).toMatchObject({ outcome: 'done', attempt: 2, copies: 2 })
+      expect(await row(id)).toMatchObject({
+        state: 'completed',
+        attempt: 2,
+        copies: 2,
+        error_code: null,
+        error_message: null,
+      })
       expect(await once(opened.db, key(id), book(id))).toMatchObject({
         outcome: 'duplicate',
         attempt: 2,
@@ -165,7 +172,12 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
             throw new Error(`failure ${attempt}`)
           }),
         ).rejects.toThrow(`failure ${attempt}`)
-        expect(await row(id)).toMatchObject({ state: 'failed', attempt, copies: attempt, error_message: `failure ${attempt}` })
+        expect(await row(id)).toMatchObject({
+          state: 'failed',
+          attempt,
+          copies: attempt,
+          error_message: `failure ${attempt}`,
+        })
       }
       expect(await once(opened.db, key(id), book(id))).toMatchObject({ outcome: 'done', attempt: 4 })
     })
@@ -203,7 +215,11 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       const withContent = (fingerprint?: string) =>
         once(opened.db, key(id), book(id), fingerprint === undefined ? {} : { fingerprint })
       expect((await withContent('v1:EUR 10000')).outcome).toBe('done')
-      expect(await withContent('v1:EUR 5000')).toMatchObject({ outcome: 'conflict', target: { id: `p-${id}` }, copies: 2 })
+      expect(await withContent('v1:EUR 5000')).toMatchObject({
+        outcome: 'conflict',
+        target: { id: `p-${id}` },
+        copies: 2,
+      })
       expect((await withContent('v1:EUR 10000')).outcome).toBe('duplicate')
       expect((await withContent('v2:EUR 5000')).outcome).toBe('duplicate')
       expect((await withContent()).outcome).toBe('duplicate')
@@ -270,10 +286,25 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
 
     test('IDEM-11, IDEM-12, IDEM-13: ids that differ in case, white space, Unicode form or only at the end are separate events', async () => {
       const long = 'x'.repeat(64)
-      const ids = ['pay_1AbC', 'pay_1aBc', 'P-12', 'P-12 ', ' P-12', 'caf\u00e9', 'cafe\u0301', `${long}1`, `${long}2`, '007', '7']
+      const ids = [
+        'pay_1AbC',
+        'pay_1aBc',
+        'P-12',
+        'P-12 ',
+        ' P-12',
+        'caf\u00e9',
+        'cafe\u0301',
+        `${long}1`,
+        `${long}2`,
+        '007',
+        '7',
+      ]
       for (const id of ids) expect((await once(opened.db, key(id), book(id))).outcome).toBe('done')
       for (const id of ids) {
-        expect(await once(opened.db, key(id), book(id))).toMatchObject({ outcome: 'duplicate', target: { id: `p-${id}` } })
+        expect(await once(opened.db, key(id), book(id))).toMatchObject({
+          outcome: 'duplicate',
+          target: { id: `p-${id}` },
+        })
         expect(await effects(id)).toBe(1)
       }
     })
@@ -283,7 +314,10 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       const parts = { scope: random(200), source: random(200), kind: random(200), id: random(1024) }
       expect((await once(opened.db, parts, book(parts.id))).outcome).toBe('done')
       expect((await once(opened.db, parts, book(parts.id))).outcome).toBe('duplicate')
-      const euros = { ...parts, id: Array.from(randomBytes(341), (byte) => String.fromCharCode(0x4e00 + byte)).join('') }
+      const euros = {
+        ...parts,
+        id: Array.from(randomBytes(341), (byte) => String.fromCharCode(0x4e00 + byte)).join(''),
+      }
       expect((await once(opened.db, euros, book(euros.id))).outcome).toBe('done')
       expect((await once(opened.db, euros, book(euros.id))).outcome).toBe('duplicate')
     })
@@ -319,19 +353,22 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       expect(await effects(id)).toBe(1)
     })
 
-    test.each(['40001', '40P01'])('SQLSTATE %s runs the effect again, twice, and it still happens once', async (code) => {
-      const id = `evt_${code}`
-      let runs = 0
-      const outcome = await once(opened.db, key(id), async (tx) => {
-        runs += 1
-        const done = await book(id)(tx)
-        if (runs < 3) await opened.run(tx, `do $$ begin raise exception sqlstate '${code}'; end $$`)
-        return done
-      })
-      expect(outcome).toMatchObject({ outcome: 'done', attempt: 1, copies: 1 })
-      expect(runs).toBe(3)
-      expect(await effects(id)).toBe(1)
-    })
+    test.each(['40001', '40P01'])(
+      'SQLSTATE %s runs the effect again, twice, and it still happens once',
+      async (code) => {
+        const id = `evt_${code}`
+        let runs = 0
+        const outcome = await once(opened.db, key(id), async (tx) => {
+          runs += 1
+          const done = await book(id)(tx)
+          if (runs < 3) await opened.run(tx, `do $$ begin raise exception sqlstate '${code}'; end $$`)
+          return done
+        })
+        expect(outcome).toMatchObject({ outcome: 'done', attempt: 1, copies: 1 })
+        expect(runs).toBe(3)
+        expect(await effects(id)).toBe(1)
+      },
+    )
 
     test('the third deadlock in a row is thrown, and nothing of the event is left', async () => {
       const id = 'evt_deadlocks'
@@ -346,38 +383,31 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
 
     test('a failure is never written over the one who won meanwhile: the late one is told it was a copy', async () => {
       const id = 'evt_late_failure'
-      const gate = Promise.withResolvers<void>()
-      const gated: Db<Tx> = afterFirstTransaction(opened.db, gate.promise)
-      let runs = 0
-      const late = once(gated, key(id), async () => {
-        runs += 1
+      const gate = gateSecondTransaction(opened.db)
+      const late = once(gate.db, key(id), async () => {
         throw new Error('the late one fails')
       })
-      const [outcome] = await Promise.all([
-        late,
-        (async () => {
-          await untilTrue(() => runs === 1)
-          await once(opened.db, key(id), book(id))
-          gate.resolve()
-        })(),
-      ])
-      expect(outcome).toMatchObject({ outcome: 'duplicate', target: { id: `p-${id}` }, copies: 2 })
+      await gate.reached
+      await once(opened.db, key(id), book(id))
+      gate.open()
+      const told = { outcome: 'duplicate', target: { id: `p-${id}` }, copies: 2 }
+      expect(await late.catch((error: unknown) => error)).toMatchObject(told)
       expect(await row(id)).toMatchObject({ state: 'completed', attempt: 1, copies: 2, error_code: null })
       expect(await effects(id)).toBe(1)
     })
 
     test('two final failures at once are one, and both arrivals are counted', async () => {
       const id = 'evt_late_final'
-      const gate = Promise.withResolvers<void>()
+      const gate = gateSecondTransaction(opened.db)
       let runs = 0
       const fail = async () => {
         runs += 1
         throw new FinalError(`final ${runs}`)
       }
-      const late = once(afterFirstTransaction(opened.db, gate.promise), key(id), fail)
-      await untilTrue(() => runs === 1)
+      const late = once(gate.db, key(id), fail)
+      await gate.reached
       await expect(once(opened.db, key(id), fail)).rejects.toThrow('final 2')
-      gate.resolve()
+      gate.open()
       expect(await late).toMatchObject({ outcome: 'failed', error: { message: 'final 2' } })
       expect(await row(id)).toMatchObject({ state: 'failed', attempt: 1, copies: 2, error_message: 'final 2' })
     })
@@ -396,14 +426,17 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       expect({ target: again.target, answer: again.answer }).toEqual(completion)
     })
 
-    test.each([['a text', 'true'], ['zero', 0], ['no', false], ['an empty text', ''], ['an empty list', []]])(
-      'an answer that is %s comes back as that',
-      async (title, answer) => {
-        const id = `evt_answer ${title}`
-        expect((await once(opened.db, key(id), async () => ({ answer }))).answer).toEqual(answer)
-        expect((await once(opened.db, key(id), async () => ({ answer }))).answer).toEqual(answer)
-      },
-    )
+    test.each([
+      ['a text', 'true'],
+      ['zero', 0],
+      ['no', false],
+      ['an empty text', ''],
+      ['an empty list', []],
+    ])('an answer that is %s comes back as that', async (title, answer) => {
+      const id = `evt_answer ${title}`
+      expect((await once(opened.db, key(id), async () => ({ answer }))).answer).toEqual(answer)
+      expect((await once(opened.db, key(id), async () => ({ answer }))).answer).toEqual(answer)
+    })
 
     test('the scope may be a uuid under another name, and the table in a schema of its own', async () => {
       await database.pool.query('create schema if not exists billing')
@@ -430,7 +463,11 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       const schema = 'a_schema_whose_name_is_rather_long_for_a_schema'
       await database.pool.query(`create schema if not exists ${schema}`)
       const id = 'evt_registers'
-      for (const table of ['other_events', `${schema}.events_of_the_first_kind`, `${schema}.events_of_the_second_kind`]) {
+      for (const table of [
+        'other_events',
+        `${schema}.events_of_the_first_kind`,
+        `${schema}.events_of_the_second_kind`,
+      ]) {
         const there = openAnother({ table })
         await database.pool.query(there.db.register.createTable)
         // Both statements over one connection, so that prepared ones would meet.
@@ -452,7 +489,11 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       // As two modules of one program would: same table name, other columns, on the same connections.
       const scopes = openAnother({ table: 'numbered', scopeColumn: 'tenant', scopeType: 'bigint' })
       await database.pool.query(scopes.db.register.createTable)
-      const outcome = await once(scopes.db, { ...key('evt_numbered'), scope: '9007199254740993' }, book('evt_numbered', '', scopes))
+      const outcome = await once(
+        scopes.db,
+        { ...key('evt_numbered'), scope: '9007199254740993' },
+        book('evt_numbered', '', scopes),
+      )
       expect(outcome.outcome).toBe('done')
       const { rows } = await database.pool.query('select tenant::text from numbered')
       expect(rows).toEqual([{ tenant: '9007199254740993' }])
@@ -476,7 +517,14 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
     })
 
     function incomingOf(parts: ReturnType<typeof eventKey>) {
-      return { id: uuidv7(now.getTime()), key: parts, fingerprint: '', holder: randomUUID(), arrivedAt: now, input: null }
+      return {
+        id: uuidv7(now.getTime()),
+        key: parts,
+        fingerprint: '',
+        holder: randomUUID(),
+        arrivedAt: now,
+        input: null,
+      }
     }
 
     function commitBoth(db: Db<Tx>, ids: readonly string[]): Promise<Outcome[]> {
@@ -486,34 +534,13 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
   })
 }
 
-/** Lets the first transaction through and the others only after `gate`: the moment between a rollback and its record. */
-function afterFirstTransaction<Tx>(db: Db<Tx>, gate: Promise<void>): Db<Tx> {
-  let isFirst = true
-  return {
-    ...db,
-    async transaction(scope, work) {
-      const wait = isFirst ? undefined : gate
-      isFirst = false
-      await wait
-      return db.transaction(scope, work)
-    },
-  }
-}
-
+/** A lock gives no signal to others, so this asks, at most 5,000 times. */
 async function untilSomebodyWaits(database: OwnDatabase): Promise<void> {
-  await untilTrue(async () => {
+  for (let asked = 0; asked < 5_000; asked += 1) {
     const { rows } = await database.pool.query(
       `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
-    return rows.length > 0
-  })
-}
-
-/** Asks again and again, at most 5,000 times; a signal would be better where there is one. */
-async function untilTrue(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (let asked = 0; asked < 5_000; asked += 1) {
-    if (await isTrue()) return
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    if (rows.length > 0) return
   }
-  throw new Error('waited in vain')
+  throw new Error('nobody waits for a lock')
 }

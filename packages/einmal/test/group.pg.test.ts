@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import type pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import {
   createGroup,
   type Db,
@@ -16,6 +16,7 @@ import {
 import { type Opened, pgPipelined } from './support/adapters.ts'
 import { countEffects, createOwnDatabase, findRow, type OwnDatabase } from './support/database.ts'
 import { arrival, type Booking, bookAll, completionOf, noon } from './support/events.ts'
+import { gateSecondTransaction } from './support/gate.ts'
 import { chooseSeed, createRandom, shuffled } from './support/random.ts'
 
 type Tx = pg.PoolClient
@@ -46,7 +47,8 @@ describe('group commit', () => {
     await Promise.all([here.close(), there.close()])
   })
 
-  const group = (opened: Opened<Tx>, options?: GroupOptions, work = bookAll(opened)) => createGroup(opened.db, work, options)
+  const group = (opened: Opened<Tx>, options?: GroupOptions, work = bookAll(opened)) =>
+    createGroup(opened.db, work, options)
   const row = (id: string) => findRow(database.pool, id)
   const effects = (id: string) => countEffects(database.pool, id)
   const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ outcome }) => outcome)
@@ -68,10 +70,7 @@ describe('group commit', () => {
     for (const round of [1, 2, 3, 4]) {
       await database.pool.query('truncate effects, einmal_events')
       const ids = Array.from({ length: 500 }, (_, index) => `evt_${round}_${index}`)
-      const groups = [
-        group(here, { maxSize: 100, concurrency: 2 }),
-        group(there, { maxSize: 70, concurrency: 2 }),
-      ]
+      const groups = [group(here, { maxSize: 100, concurrency: 2 }), group(there, { maxSize: 70, concurrency: 2 })]
       // Half of the keys meet themselves in the other process, the rest in either.
       const arrivals = shuffled([...ids, ...ids], random)
       const outcomes = await Promise.all(
@@ -84,7 +83,8 @@ describe('group commit', () => {
       const kinds = kindsOf(outcomes)
       expect(kinds.filter((kind) => kind === 'done')).toHaveLength(500)
       expect(kinds.filter((kind) => kind === 'duplicate')).toHaveLength(500)
-      for (const [index, outcome] of outcomes.entries()) expect(outcome).toMatchObject(completionOf(arrivals[index] ?? ''))
+      for (const [index, outcome] of outcomes.entries())
+        expect(outcome).toMatchObject(completionOf(arrivals[index] ?? ''))
       expect(await totals()).toEqual({
         events: [{ state: 'completed', events: 500, copies: 1000, most: 2, least: 2, attempts: 1 }],
         effects: { rows: 500, ids: 500 },
@@ -100,11 +100,20 @@ describe('group commit', () => {
     const ids = Array.from({ length: 400 }, (_, index) => `line_${index}`)
     const before = await countDeadlocks(database)
     const both = await Promise.all([
-      submitAll(group(here, { maxSize: 400 }), ids.map((id) => arrival(id))),
-      submitAll(group(there, { maxSize: 400 }), ids.toReversed().map((id) => arrival(id))),
+      submitAll(
+        group(here, { maxSize: 400 }),
+        ids.map((id) => arrival(id)),
+      ),
+      submitAll(
+        group(there, { maxSize: 400 }),
+        ids.toReversed().map((id) => arrival(id)),
+      ),
     ])
     expect(kindsOf(both.flat()).filter((kind) => kind === 'done')).toHaveLength(400)
-    const again = await submitAll(group(here), ids.map((id) => arrival(id)))
+    const again = await submitAll(
+      group(here),
+      ids.map((id) => arrival(id)),
+    )
     expect(new Set(kindsOf(again))).toEqual(new Set(['duplicate']))
     expect(await totals()).toEqual({
       events: [{ state: 'completed', events: 400, copies: 1200, most: 3, least: 3, attempts: 1 }],
@@ -152,11 +161,34 @@ describe('group commit', () => {
       contents.map((fingerprint) => arrival('evt', { fingerprint })),
     )
     expect(kindsOf(outcomes)).toEqual(['done', 'duplicate', 'conflict', 'duplicate', 'duplicate'])
-    expect(await submitAll(group(there), [arrival('evt', { fingerprint: 'v1:90' }), arrival('evt', { fingerprint: 'v1:100' })]))
-      // The one with the right content is folded behind a conflict, and is still compared with what is stored.
-      .toMatchObject([{ outcome: 'conflict' }, { outcome: 'duplicate' }])
+    // Who comes first in a group says nothing about who is right: the content on record does.
+    const later = ['v1:90', 'v1:100', '', 'v1:80', 'v1:90']
+    const more = await submitAll(
+      group(there),
+      later.map((fingerprint) => arrival('evt', { fingerprint })),
+    )
+    expect(kindsOf(more)).toEqual(['conflict', 'duplicate', 'duplicate', 'conflict', 'conflict'])
+    for (const outcome of [...outcomes, ...more]) expect(outcome).toMatchObject(completionOf('evt'))
     expect(await effects('evt')).toBe(1)
-    expect(await row('evt')).toMatchObject({ copies: 7 })
+    expect(await row('evt')).toMatchObject({ copies: 10 })
+  })
+
+  test('a failed event goes to the arrival with its content, though one with other content came first in the group', async () => {
+    await group(here).submit(arrival('evt', { note: 'poison', fingerprint: 'v1:100' }))
+    const outcomes = await submitAll(group(there), [
+      arrival('evt', { fingerprint: 'v1:90' }),
+      arrival('other'),
+      arrival('evt', { fingerprint: 'v1:100' }),
+      arrival('evt', { fingerprint: 'v2:whatever' }),
+    ])
+    expect(outcomes).toMatchObject([
+      { outcome: 'conflict', attempt: 2, ...completionOf('evt') },
+      { outcome: 'done', attempt: 1, ...completionOf('other') },
+      { outcome: 'done', attempt: 2, ...completionOf('evt') },
+      { outcome: 'duplicate', attempt: 2, copies: 4, ...completionOf('evt') },
+    ])
+    expect(await row('evt')).toMatchObject({ state: 'completed', attempt: 2, copies: 4 })
+    expect(await effects('evt')).toBe(1)
   })
 
   test('trap 7: one poisoned event among 1,000 fails alone, is on record, and can be mended by its next arrival', async () => {
@@ -180,7 +212,10 @@ describe('group commit', () => {
       ],
       effects: { rows: 999, ids: 999 },
     })
-    const again = await submitAll(group(there), incoming.map((item) => arrival(item.input.id)))
+    const again = await submitAll(
+      group(there),
+      incoming.map((item) => arrival(item.input.id)),
+    )
     expect(again[637]).toMatchObject({ outcome: 'done', attempt: 2 })
     expect(kindsOf(again).filter((kind) => kind === 'duplicate')).toHaveLength(999)
     expect(await totals()).toMatchObject({ effects: { rows: 1_000, ids: 1_000 } })
@@ -192,7 +227,11 @@ describe('group commit', () => {
       arrival('evt_2', { note: 'poison' }),
       arrival('evt_2', { note: 'poison' }),
     ])
-    expect(twice).toMatchObject([{ outcome: 'done' }, { outcome: 'failed', attempt: 1 }, { outcome: 'failed', attempt: 2 }])
+    expect(twice).toMatchObject([
+      { outcome: 'done' },
+      { outcome: 'failed', attempt: 1 },
+      { outcome: 'failed', attempt: 2 },
+    ])
     expect(await row('evt_2')).toMatchObject({ attempt: 2, copies: 2 })
 
     const work: Work<Tx, Booking> = {
@@ -201,37 +240,30 @@ describe('group commit', () => {
       },
     }
     const final = await submitAll(group(here, {}, work), [arrival('evt_3'), arrival('evt_3')])
-    expect(final).toMatchObject([{ outcome: 'failed' }, { outcome: 'failed', error: { code: 'FinalError', message: 'closed' } }])
+    expect(final).toMatchObject([
+      { outcome: 'failed' },
+      { outcome: 'failed', error: { code: 'FinalError', message: 'closed' } },
+    ])
     expect(await row('evt_3')).toMatchObject({ is_final: true, attempt: 1, copies: 2 })
   })
 
   test('a failure that meets a conflict tells how often the event arrived, not how often it was tried', async () => {
     const poisoned = () => arrival('evt', { note: 'poison', fingerprint: 'v1:1' })
     await group(here).submit(poisoned())
-    expect(await group(here).submit(arrival('evt', { fingerprint: 'v1:2' }))).toMatchObject({ outcome: 'conflict', copies: 2 })
+    expect(await group(here).submit(arrival('evt', { fingerprint: 'v1:2' }))).toMatchObject({
+      outcome: 'conflict',
+      copies: 2,
+    })
     expect(await group(here).submit(poisoned())).toMatchObject({ outcome: 'failed', attempt: 2, copies: 3 })
     expect(await row('evt')).toMatchObject({ attempt: 2, copies: 3 })
   })
 
   test('a failure whose event somebody else finished meanwhile is a duplicate', async () => {
-    const gate = Promise.withResolvers<void>()
-    const failed = Promise.withResolvers<void>()
-    let transactions = 0
-    const gated: Db<Tx> = {
-      ...here.db,
-      async transaction(scope, work) {
-        transactions += 1
-        if (transactions === 2) {
-          failed.resolve()
-          await gate.promise
-        }
-        return here.db.transaction(scope, work)
-      },
-    }
-    const late = createGroup(gated, bookAll(here)).submit(arrival('evt', { note: 'poison' }))
-    await failed.promise
+    const gate = gateSecondTransaction(here.db)
+    const late = createGroup(gate.db, bookAll(here)).submit(arrival('evt', { note: 'poison' }))
+    await gate.reached
     expect(await group(there).submit(arrival('evt'))).toMatchObject({ outcome: 'done' })
-    gate.resolve()
+    gate.open()
     expect(await late).toMatchObject({ outcome: 'duplicate', copies: 2, ...completionOf('evt') })
     expect(await row('evt')).toMatchObject({ state: 'completed', attempt: 1, copies: 2, error_code: null })
   })
@@ -325,7 +357,8 @@ describe('group commit', () => {
     const work: Work<Tx, Booking> = {
       async effect(tx, events) {
         sizes.push(events.length)
-        if (sizes.length === 1) for (let index = 0; index < 50; index += 1) waiting.push(to.submit(arrival(`evt_${index}`)))
+        if (sizes.length === 1)
+          for (let index = 0; index < 50; index += 1) waiting.push(to.submit(arrival(`evt_${index}`)))
         return bookAll(here).effect(tx, events)
       },
     }
@@ -337,7 +370,9 @@ describe('group commit', () => {
   })
 
   test.each(['40001', '40P01'])('SQLSTATE %s twice: the group runs again, and no event happens twice', async (code) => {
-    await once(there.db, { scope: 'acme', source: 'stripe', kind: 'payment.paid', id: 'known' }, async () => completionOf('known'))
+    await once(there.db, { scope: 'acme', source: 'stripe', kind: 'payment.paid', id: 'known' }, async () =>
+      completionOf('known'),
+    )
     let runs = 0
     const work: Work<Tx, Booking> = {
       async effect(tx, events) {
@@ -347,10 +382,18 @@ describe('group commit', () => {
         return completions
       },
     }
-    const outcomes = await submitAll(group(here, {}, work), ['a', 'b', 'a', 'known'].map((id) => arrival(id)))
+    const outcomes = await submitAll(
+      group(here, {}, work),
+      ['a', 'b', 'a', 'known'].map((id) => arrival(id)),
+    )
     expect(kindsOf(outcomes)).toEqual(['done', 'done', 'duplicate', 'duplicate'])
     expect(runs).toBe(3)
-    expect(outcomes.map(({ copies, attempt }) => [copies, attempt])).toEqual([[2, 1], [1, 1], [2, 1], [2, 1]])
+    expect(outcomes.map(({ copies, attempt }) => [copies, attempt])).toEqual([
+      [2, 1],
+      [1, 1],
+      [2, 1],
+      [2, 1],
+    ])
     expect(await totals()).toMatchObject({ effects: { rows: 2, ids: 2 } })
   })
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { listActivitiesOfEvent } from '../modules/activities/index.ts'
 import { listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
 import { listDomainEventsOfEvent } from '../modules/domain-events/index.ts'
-import { findPayment, listAllocationsOfEvent } from '../modules/money/index.ts'
+import { findPayment, listAllocationsOfEvent, listInvoicesOfPayments } from '../modules/money/index.ts'
 import { listNotificationsByKey, listRecipients } from '../modules/notifications/index.ts'
 import { type EventRow, findEvent, listEvents } from '../modules/register/index.ts'
 import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
@@ -86,8 +86,9 @@ async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promi
   if (target === null) return reviewEffects(tx, organizationId, row.id)
   const payment = row.target_type === 'payment' ? await findPayment(tx, organizationId, target) : undefined
   const allocations = await listAllocationsOfEvent(tx, organizationId, [target], row.id)
-  const subjects = [target, ...allocations.map((allocation) => allocation.invoice_id)]
-  if (payment !== undefined && payment.contact_id !== null) subjects.push(payment.contact_id)
+  const invoices = await listInvoicesOfPayments(tx, organizationId, [target])
+  const contacts = invoices.flatMap((invoice) => (invoice.contact_id === null ? [] : [invoice.contact_id]))
+  const subjects = [...new Set([target, ...invoices.map((invoice) => invoice.invoice_id), ...contacts])]
   const activities = await listActivitiesOfEvent(tx, organizationId, subjects, row.id)
   const domainEvents = await listDomainEventsOfEvent(tx, organizationId, subjects, row.id)
   const isBookedHere = payment !== undefined && payment.event_id === row.id

@@ -60,7 +60,7 @@ async function describe(tx: Tx, organizationId: string, rows: readonly PaymentRo
     unapplied: amountOf(row.unapplied_minor, row.currency),
     returned: amountOf(row.returned_minor, row.currency),
     invoiceIds: (allocations.get(row.id) ?? []).map((allocation) => allocation.invoice_id),
-    contactId: row.contact_id,
+    contactId: row.contact_id ?? allocations.get(row.id)?.[0]?.contact_id ?? null,
     occurredAt: row.occurred_at?.toISOString() ?? null,
     recordedAt: row.recorded_at.toISOString(),
     eventId: row.event_id,

@@ -12,6 +12,7 @@ import { faultPoint } from '../platform/fault-points.ts'
 import type { NewId } from '../platform/ids.ts'
 import { type AnyPaymentProvider, paymentProviders, type Received } from '../providers/index.ts'
 import { type Answer, answerOf, ignoredAnswer } from './answer.ts'
+import { createFailedVerifications, type FailedVerifications } from './failed-verifications.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface InboundParts {
@@ -32,6 +33,7 @@ const BODY_BYTES_MAX = 1024 * 1024
  * Register without `fastify-plugin`: the parser below keeps the bytes that were signed, for these routes only.
  */
 export const webhookRoutes: FastifyPluginAsync<InboundParts> = async (app, parts) => {
+  const failedVerifications = createFailedVerifications(parts.clock)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX }, (_request, body, done) => done(null, body))
 
@@ -50,17 +52,17 @@ export const webhookRoutes: FastifyPluginAsync<InboundParts> = async (app, parts
       // The answer is made here from our own values; a second pass over it would only cost time.
       serializerCompiler: () => (data) => JSON.stringify(data),
     },
-    (request, reply) => receiveDelivery(parts, request.params, request, reply),
+    (request, reply) => receiveDelivery({ ...parts, failedVerifications }, request.params, request, reply),
   )
 }
 
 async function receiveDelivery(
-  parts: InboundParts,
+  parts: InboundParts & { readonly failedVerifications: FailedVerifications },
   params: { provider: string; endpointId: string },
   request: FastifyRequest<{ Body: Buffer | undefined }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { clock, newId, metrics, endpoints } = parts
+  const { clock, newId, metrics, endpoints, failedVerifications } = parts
   const provider = paymentProviders[params.provider]
   const endpoint = await endpoints.find(params.endpointId)
   if (provider === undefined || endpoint === null || endpoint.provider !== params.provider) {
@@ -78,6 +80,9 @@ async function receiveDelivery(
   faultPoint('inbound.afterReceive')
   if (received.outcome === 'rejected') {
     metrics.deliveries.inc({ provider: provider.source, outcome: 'rejected' })
+    if (failedVerifications.isTooMany(endpoint.endpointId, request.ip)) {
+      throw new AppError('too_many_failed', 'Too many deliveries of yours did not verify; wait a minute.')
+    }
     request.log.info({ endpointId: endpoint.endpointId, reason: received.reason }, 'delivery rejected')
     throw new AppError('signature_invalid', received.reason)
   }

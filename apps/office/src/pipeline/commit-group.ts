@@ -3,7 +3,7 @@ import type { Fact, Money, ReceivedEvent } from '../facts/index.ts'
 import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
 import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
 import { listRecipients } from '../modules/notifications/index.ts'
-import type { ReviewItem } from '../modules/review-items/index.ts'
+import type { AnsweredItem, ReviewItem } from '../modules/review-items/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { faultPoint } from '../platform/fault-points.ts'
@@ -69,7 +69,7 @@ export const MAX_ATTEMPTS = 5
 
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { db, clock, newId, kinds } = parts
-  const group = createGroup<Tx, ToldEvent>(registerDatabase(db, clock), {
+  const group = createGroup<Tx, NamedEvent>(registerDatabase(db, clock), {
     effect: (tx, events) => book(tx, events, kinds, { now: clock.now(), newId }),
     settle: (tx, settled) => settle(tx, settled, { now: clock.now(), newId }),
   })
@@ -85,8 +85,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }
 }
 
-function toIncoming(told: ToldEvent, newId: NewId): Incoming<ToldEvent> {
-  const { source, kind, id, fingerprint } = told.event
+/** An event whose facts have the ids that their rows get, should they be new. */
+interface NamedEvent extends ToldEvent {
+  readonly factIds: readonly string[]
+}
+
+function toIncoming(submitted: ToldEvent, newId: NewId): Incoming<NamedEvent> {
+  const { source, kind, id, fingerprint, content } = submitted.event
+  const factIds = 'facts' in content ? content.facts.map(() => newId()) : []
+  const told = { ...submitted, factIds }
   return {
     id: newId(),
     key: eventKey({ scope: told.organizationId, source, kind, id }, { numericIds: true }),
@@ -94,7 +101,17 @@ function toIncoming(told: ToldEvent, newId: NewId): Incoming<ToldEvent> {
     holder: told.holder,
     arrivedAt: told.arrivedAt,
     input: told,
+    expected: expectedOf(told, factIds),
   }
+}
+
+/** One payment, booked with its whole amount on its invoice: what nearly every delivery leads to. */
+function expectedOf({ event }: ToldEvent, factIds: readonly string[]): Completion | undefined {
+  const [id] = factIds
+  if (!('facts' in event.content) || id === undefined) return undefined
+  const [fact] = event.content.facts
+  if (fact === undefined || factIds.length > 1 || fact.amount === 'open_rest') return undefined
+  return { target: { type: fact.type, id }, answer: toStoredAnswer([fact.amount]) }
 }
 
 /** What the register keeps of an event beside its target. */
@@ -107,17 +124,20 @@ interface StoredAnswer {
 /** Books the facts of all events of the group and what follows from them, kind by kind. */
 async function book(
   tx: Tx,
-  events: readonly ReservedEvent<ToldEvent>[],
+  events: readonly ReservedEvent<NamedEvent>[],
   kinds: readonly AnyFactKind[],
   context: DecisionContext,
 ): Promise<Completion[]> {
   faultPoint('pipeline.afterReserve')
   const organizationId = organizationOf(events.map((event) => event.incoming))
   const recipients = listRecipients(tx, organizationId)
+  // Read at the very end: where something fails before, nobody would hear it fail too, and that ends the process.
+  recipients.catch(() => undefined)
   const resultsOf = new Map<string, FactResult[]>(events.map((event) => [event.eventId, []]))
-  const all: Consequences[] = [onlyReviewItems(unclearItems(events, context))]
+  const items = onlyReviewItems(unclearItems(events, context))
+  const all: Consequences[] = [{ ...items, answeredItems: answeredFailures(events) }]
   for (const kind of kinds) {
-    const facts = factsOf(events, kind.type)
+    const facts = factsOf(events, kind.type, context.newId)
     if (facts.length === 0) continue
     const state = await kind.load(tx, organizationId, facts)
     faultPoint('pipeline.afterLoad')
@@ -137,17 +157,18 @@ async function book(
   return events.map((event) => toCompletion(event, resultsOf.get(event.eventId) ?? []))
 }
 
-function factsOf(events: readonly ReservedEvent<ToldEvent>[], type: string): ToldFact[] {
+function factsOf(events: readonly ReservedEvent<NamedEvent>[], type: string, newId: NewId): ToldFact[] {
   return events.flatMap(({ eventId, incoming }) => {
-    const { event, delivery, factsNamedBy } = incoming.input
+    const { event, delivery, factsNamedBy, factIds } = incoming.input
     if (!('facts' in event.content)) return []
-    return (factsNamedBy?.(eventId) ?? event.content.facts)
-      .filter((fact) => fact.type === type)
-      .map((fact) => ({ fact, eventId, deliveryId: delivery?.id ?? null }))
+    const facts = factsNamedBy?.(eventId) ?? event.content.facts
+    return facts.flatMap((fact, index) =>
+      fact.type === type ? [{ fact, id: factIds[index] ?? newId(), eventId, deliveryId: delivery?.id ?? null }] : [],
+    )
   })
 }
 
-function unclearItems(events: readonly ReservedEvent<ToldEvent>[], context: DecisionContext): ReviewItem[] {
+function unclearItems(events: readonly ReservedEvent<NamedEvent>[], context: DecisionContext): ReviewItem[] {
   return events.flatMap(({ eventId, incoming }) => {
     const { event, delivery } = incoming.input
     if (!('unclear' in event.content)) return []
@@ -167,10 +188,30 @@ function unclearItems(events: readonly ReservedEvent<ToldEvent>[], context: Deci
   })
 }
 
+/** A failure that was laid before a person, and that this attempt makes good. */
+function answeredFailures(events: readonly ReservedEvent<NamedEvent>[]): AnsweredItem[] {
+  return events
+    .filter(({ attempt }) => attempt > MAX_ATTEMPTS)
+    .map(({ eventId }) => ({ key: failureKey(eventId), decision: 'succeeded' }))
+}
+
+function failureKey(eventId: string): string {
+  return `failed:${eventId}`
+}
+
+/** An event that a person was asked about because it kept failing has now been booked by a later arrival. */
+function answeredFailure({ eventId, attempt }: ReservedEvent<NamedEvent>): AnsweredItem[] {
+  return attempt > MAX_ATTEMPTS ? [{ key: failedItemKey(eventId), decision: 'booked' }] : []
+}
+
+function failedItemKey(eventId: string): string {
+  return `failed:${eventId}`
+}
+
 function writeAudit(
   tx: Tx,
   organizationId: string,
-  events: readonly ReservedEvent<ToldEvent>[],
+  events: readonly ReservedEvent<NamedEvent>[],
   { now, newId }: DecisionContext,
 ): void {
   for (const { incoming } of events) {
@@ -178,17 +219,21 @@ function writeAudit(
   }
 }
 
-function toCompletion(event: ReservedEvent<ToldEvent>, results: readonly FactResult[]): Completion {
+function toCompletion(event: ReservedEvent<NamedEvent>, results: readonly FactResult[]): Completion {
   const { content } = event.incoming.input.event
   const kept = 'unclear' in content ? content.unclear.code : results.find((result) => result.outcome === 'kept')?.reason
   const isDuplicate = results.length > 0 && results.every((result) => result.outcome === 'duplicate')
+  const target = results.find((result) => result.target !== null)?.target ?? undefined
   const answer: StoredAnswer = {
-    applied: sumByCurrency(results).map(({ amountMinor, currency }) => ({ amountMinor: Number(amountMinor), currency })),
+    ...toStoredAnswer(sumByCurrency(results)),
     ...(kept ? { kept } : {}),
     ...(isDuplicate ? { duplicate: true } : {}),
   }
-  const target = results.find((result) => result.target !== null)?.target ?? undefined
   return { target, answer }
+}
+
+function toStoredAnswer(applied: readonly Money[]): StoredAnswer {
+  return { applied: applied.map(({ amountMinor, currency }) => ({ amountMinor: Number(amountMinor), currency })) }
 }
 
 function sumByCurrency(results: readonly FactResult[]): Money[] {
@@ -200,12 +245,13 @@ function sumByCurrency(results: readonly FactResult[]): Money[] {
 }
 
 /** Puts every arrival on record with its outcome, and contradictions on the desk. */
-async function settle(tx: Tx, settled: readonly Settled<ToldEvent>[], context: DecisionContext): Promise<void> {
+async function settle(tx: Tx, settled: readonly Settled<NamedEvent>[], context: DecisionContext): Promise<void> {
   const organizationId = organizationOf(settled.map((item) => item.incoming))
   const outcomes = new Map<string, DeliveryOutcome>()
   for (const { incoming, outcome } of settled) {
     const { delivery } = incoming.input
-    if (delivery === null) continue
+    // Where somebody else is at work, the sender is told to come again, and that arrival will be on record.
+    if (delivery === null || outcome.outcome === 'in_progress' || outcome.outcome === 'unknown') continue
     const link = { eventId: outcome.eventId, outcome: deliveryOutcomeOf(outcome) }
     const known = outcomes.get(delivery.id)
     outcomes.set(delivery.id, {
@@ -240,7 +286,7 @@ function deliveryOutcomeOf(outcome: Outcome): 'done' | 'duplicate' | 'kept' | 'f
   }
 }
 
-function conflictItem({ incoming, outcome }: Settled<ToldEvent>, context: DecisionContext): ReviewItem {
+function conflictItem({ incoming, outcome }: Settled<NamedEvent>, context: DecisionContext): ReviewItem {
   const { event, delivery } = incoming.input
   return {
     id: context.newId(),
@@ -270,7 +316,7 @@ async function keepFailed(parts: PipelineParts, told: ToldEvent, result: EventOu
     if (!isKept) return
     const item: ReviewItem = {
       id: newId(),
-      key: `failed:${result.eventId}`,
+      key: failureKey(result.eventId),
       kind: 'failed',
       eventId: result.eventId,
       deliveryId: delivery?.id ?? null,
@@ -311,7 +357,7 @@ function storedAnswer(outcome: Outcome): StoredAnswer {
   return (outcome.answer as StoredAnswer | undefined) ?? { applied: [] }
 }
 
-function organizationOf(incoming: readonly Incoming<ToldEvent>[]): string {
+function organizationOf(incoming: readonly Incoming<NamedEvent>[]): string {
   const scope = incoming[0]?.key.scope
   if (scope === undefined) throw new Error('a group has at least one event')
   return scope

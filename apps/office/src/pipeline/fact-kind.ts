@@ -9,6 +9,8 @@ import type { NewId } from '../platform/ids.ts'
 /** A fact together with the event that told it. */
 export interface ToldFact<F extends Fact = Fact> {
   readonly fact: F
+  /** Id of the row, should the fact be new. */
+  readonly id: string
   readonly eventId: string
   readonly deliveryId: string | null
 }

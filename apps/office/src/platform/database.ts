@@ -18,6 +18,7 @@ import {
   sql,
 } from 'kysely'
 import pg from 'pg'
+import type { Socket } from 'node:net'
 import type { Tables } from './tables.ts'
 
 /** One transaction of one organisation. Row-level security shows it that organisation's rows and no others. */
@@ -62,30 +63,41 @@ types.setTypeParser(pg.types.builtins.NUMERIC, (value) => value)
  * No sequential scans: every statement of ours has an index, and PostgreSQL would rather read a table that was empty
  * when it was last looked at, in the checks of foreign keys even for the life of the connection.
  */
-function settingsOf(role: string): string {
+function settingsOf(role: string, further: string): string {
   const settings = {
-    role,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 60_000,
     enable_seqscan: 'off',
     jit: 'off',
   }
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ')
+  const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
+  // The last one counts: an address may change a limit, and never the role.
+  return [...ours, further, `-c role=${role}`].join(' ')
+}
+
+/** The options of an address, apart from it: `pg` would let them replace ours altogether, and the role with them. */
+function splitOptions(address: string): { connectionString: string; options: string } {
+  const url = URL.canParse(address) ? new URL(address) : null
+  const options = url?.searchParams.get('options')
+  if (!url || !options) return { connectionString: address, options: '' }
+  url.searchParams.delete('options')
+  return { connectionString: url.href, options }
 }
 
 export function createPool(options: DatabaseOptions): pg.Pool {
+  const { connectionString, options: further } = splitOptions(options.url)
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString,
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    options: settingsOf(options.role),
+    options: settingsOf(options.role, further),
     types,
     pipeline: true,
   } as pg.PoolConfig)
   // Without a listener, a backend that is terminated while idle would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
+  // The pool itself listens only while a connection is idle. In use, its statements tell whoever waits for them.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
@@ -106,7 +118,7 @@ export function createDatabase(options: DatabaseOptions): Db {
         return value
       } catch (error) {
         await connection.rollBack()
-        throw error
+        throw connection.causeOf(error)
       } finally {
         connection.release()
       }
@@ -157,13 +169,25 @@ function statementName(text: string): string | undefined {
 class TransactionConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient
   readonly #sent: Promise<unknown>[] = []
+  #firstError: unknown
   #brokenBy: Error | undefined
+  #hasEnded = false
+  #isHeld = false
+  readonly #stream: Socket
 
   constructor(client: pg.PoolClient) {
     this.#client = client
+    this.#stream = (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
   }
 
   send(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    // Somebody else may have the connection by now, and the statement would become part of their transaction.
+    if (this.#hasEnded) return Promise.reject(new Error('the transaction of this statement has ended'))
+    return this.#query(text, values)
+  }
+
+  #query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+    this.#holdUntilNextTick()
     const name = values === undefined ? undefined : statementName(text)
     const result = this.#client.query({
       text,
@@ -171,9 +195,28 @@ class TransactionConnection implements DatabaseConnection {
       ...(name === undefined ? {} : { name }),
     })
     // Its error is not lost: commit finds it among the statements sent.
-    result.catch(() => undefined)
+    result.catch((error: unknown) => {
+      this.#firstError ??= error
+    })
     this.#sent.push(result)
     return result
+  }
+
+  /** Statements sent at one moment leave in one packet: without, each costs several system calls. */
+  #holdUntilNextTick(): void {
+    if (this.#isHeld) return
+    this.#isHeld = true
+    this.#stream.cork()
+    process.nextTick(() => {
+      this.#isHeld = false
+      this.#stream.uncork()
+    })
+  }
+
+  /** After a failed statement every further one fails with 25P02, which says nothing; what counts is the first error. */
+  causeOf(error: unknown): unknown {
+    const isEcho = error instanceof Error && 'code' in error && error.code === '25P02'
+    return isEcho ? (this.#firstError ?? error) : error
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -190,7 +233,8 @@ class TransactionConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
-    const committed = this.send('commit')
+    const committed = this.#query('commit')
+    this.#hasEnded = true
     for (const statement of await Promise.allSettled(this.#sent)) {
       if (statement.status === 'rejected') throw statement.reason
     }
@@ -198,8 +242,9 @@ class TransactionConnection implements DatabaseConnection {
   }
 
   async rollBack(): Promise<void> {
+    this.#hasEnded = true
     try {
-      await this.send('rollback')
+      await this.#query('rollback')
     } catch (error) {
       this.#brokenBy = error instanceof Error ? error : new Error(String(error))
     }
@@ -242,6 +287,14 @@ class OneConnectionDriver implements Driver {
 
   commitTransaction = this.beginTransaction
   rollbackTransaction = this.beginTransaction
+}
+
+/**
+ * Rows of one organisation, for lists. The second condition is true of every row, and is what the list indexes want to
+ * hear; look-ups by key do not say it, so that none can choose to walk an organisation.
+ */
+export function listedIn(organizationId: string) {
+  return sql<boolean>`organization_id = ${organizationId} and id <> '00000000-0000-0000-0000-000000000000'`
 }
 
 export { sql }

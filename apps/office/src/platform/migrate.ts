@@ -18,6 +18,7 @@ export class MigrationError extends Error {
 }
 
 const LOCK_TIMEOUT = '10s'
+const CONNECT_TIMEOUT_MS = 10_000
 /** Any number will do, as long as no other program on the database takes the same. */
 const ADVISORY_LOCK = 7_203_114_551
 
@@ -36,9 +37,9 @@ interface Migration {
  */
 export async function migrate(ownerUrl: string, directory: string): Promise<MigrationResult> {
   const migrations = await readMigrations(directory)
-  const client = new pg.Client({ connectionString: ownerUrl })
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined)
-  await client.connect()
+  await connect(client)
   try {
     // A session's lock, since each file has a transaction of its own.
     await client.query('select pg_advisory_lock($1)', [ADVISORY_LOCK])
@@ -62,6 +63,19 @@ export async function migrate(ownerUrl: string, directory: string): Promise<Migr
     return { applied }
   } finally {
     await client.end()
+  }
+}
+
+async function connect(client: pg.Client): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    // Where a name has several addresses, the error of all of them has no text, only a code.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const reason = (error instanceof Error && error.message) || code
+    throw new MigrationError(`The database at ${client.host}:${client.port} cannot be used: ${reason}`, {
+      cause: error,
+    })
   }
 }
 
@@ -89,7 +103,9 @@ function refuseUnknown(
       )
     }
     if (own !== undefined && own.hash !== row.hash) {
-      throw new MigrationError(`The migration ${row.name} was changed after it had been applied; add a new one instead.`)
+      throw new MigrationError(
+        `The migration ${row.name} was changed after it had been applied; add a new one instead.`,
+      )
     }
   }
 }
@@ -106,9 +122,13 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query(migration.text)
     await client.query('commit')
   } catch (error) {
-    await client.query('rollback')
-    throw new MigrationError(`The migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    })
+    // Where the connection is gone, the server rolls back by itself; the reason is the error at hand.
+    await client.query('rollback').catch(() => undefined)
+    throw new MigrationError(
+      `The migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`,
+      {
+        cause: error,
+      },
+    )
   }
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** 32 bytes that open everything stored under `encryptSecret`. */
@@ -36,12 +36,34 @@ export function parseSecretKey(text: string): SecretKey {
 /** The key of a private installation, made at the first start. Two first starts agree on one: the first file wins. */
 export async function loadOrCreateSecretKey(dataDir: string): Promise<SecretKey> {
   const path = join(dataDir, 'secret.key')
+  const known = await readKeyFile(path)
+  if (known !== null) return known
+  // Under its name the file is whole from the first moment: a crash or another start would find half a key otherwise.
+  const draft = `${path}.${randomBytes(6).toString('hex')}.draft`
+  await writeFile(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   try {
-    await writeFile(path, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    await link(draft, path)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    await rm(draft)
   }
-  return parseSecretKey((await readFile(path, 'utf8')).trim())
+  const key = await readKeyFile(path)
+  if (key === null) throw new Error(`${path} was removed while the server started`)
+  return key
+}
+
+async function readKeyFile(path: string): Promise<SecretKey | null> {
+  try {
+    return parseSecretKey((await readFile(path, 'utf8')).trim())
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
 }
 
 /** A secret for one purpose, made from the key, so that one key has to be kept and not several. */

@@ -10,9 +10,16 @@ export interface PgClientLike {
   readonly pipeline?: boolean
 }
 
-export interface PgPoolLike<Client extends PgClientLike> {
-  connect(): Promise<Client>
+export interface PgPoolLike {
+  connect(): Promise<PgClientLike>
 }
+
+/** The client that a pool gives out. `pg` declares `connect` twice, and inference alone would take the wrong one. */
+export type ClientOf<Pool> = Pool extends { connect: { (): Promise<infer Client>; (callback: never): void } }
+  ? Client
+  : Pool extends { connect(): Promise<infer Client> }
+    ? Client
+    : never
 
 export interface PgOptions extends RegisterNames {
   readonly now?: () => Date
@@ -25,9 +32,9 @@ export interface PgOptions extends RegisterNames {
  *
  * With `pipeline: true` the pool saves a round trip at the start and one at the end of every transaction.
  */
-export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, options: PgOptions = {}): Db<Client> {
+export function fromPg<Pool extends PgPoolLike>(pool: Pool, options: PgOptions = {}): Db<ClientOf<Pool>> {
   const named = options.preparedStatements ?? true
-  const guarded = new WeakSet<Client>()
+  const guarded = new WeakSet<PgClientLike>()
   return {
     register: defineRegister(options),
     now: options.now ?? (() => new Date()),
@@ -54,7 +61,7 @@ export function fromPg<Client extends PgClientLike>(pool: PgPoolLike<Client>, op
       try {
         const begun = send({ text: 'begin' })
         if (client.pipeline !== true) await begun
-        const value = await work(client, query)
+        const value = await work(client as ClientOf<Pool>, query)
         // Without a pipeline, the driver wants one statement after the other.
         if (client.pipeline !== true) await settle(sent)
         const commit = send({ text: 'commit' })
@@ -90,10 +97,13 @@ async function rollBack(send: (config: { text: string }) => Promise<unknown>, se
 }
 
 /** Creates the register's table where it does not exist. For a first try; in earnest, put `db.register.createTable` into a migration. */
-export async function install<Client extends PgClientLike>(db: Db<Client>): Promise<void> {
+export async function install(db: Pick<Db<PgClientLike>, 'register' | 'transaction'>): Promise<void> {
   await db.transaction('install', async (client) => {
     await client.query({ text: `select pg_advisory_xact_lock(hashtext('einmal.install'))` })
-    const found = await client.query({ text: `select to_regclass($1) is not null as found`, values: [db.register.table] })
+    const found = await client.query({
+      text: `select to_regclass($1) is not null as found`,
+      values: [db.register.table],
+    })
     if ((found.rows[0] as { found: boolean }).found) return
     await client.query({ text: db.register.createTable })
   })

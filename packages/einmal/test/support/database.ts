@@ -17,7 +17,9 @@ export async function createOwnDatabase(serverUrl: string): Promise<OwnDatabase>
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   const pool = createPool(url.href)
-  await pool.query(`create table effects (id text not null, note text, constraint effects_note_check check (note <> 'poison'))`)
+  await pool.query(
+    `create table effects (id text not null, note text, constraint effects_note_check check (note <> 'poison'))`,
+  )
   return {
     url: url.href,
     pool,

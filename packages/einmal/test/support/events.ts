@@ -10,7 +10,10 @@ export interface Booking {
 }
 
 /** An arrival of the event `id`, with a holder of its own. */
-export function arrival(id: string, more: { scope?: string; fingerprint?: string; note?: string } = {}): Incoming<Booking> {
+export function arrival(
+  id: string,
+  more: { scope?: string; fingerprint?: string; note?: string } = {},
+): Incoming<Booking> {
   return {
     id: randomUUID(),
     key: eventKey({ scope: more.scope ?? 'acme', source: 'stripe', kind: 'payment.paid', id }),

@@ -1,4 +1,4 @@
-import { createServer, connect, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 
 /**
  * Where a connection is cut, counted in messages of the client after the log-in.
@@ -10,22 +10,35 @@ import { createServer, connect, type Socket } from 'node:net'
 export interface Cut {
   readonly message: number
   readonly how: 'before' | 'after' | 'answer' | 'stall'
+  /** Counts only messages that end a statement, since a prepared one takes four or five. */
+  readonly onlyStatements?: boolean
 }
 
-export interface Proxy {
+export interface CuttingProxy {
   readonly url: string
   /** One entry per connection from now on, in the order they are made; later connections are left alone. */
   plan(cuts: readonly Cut[]): void
+  /** The connection that speaks next, new or not, is cut; the message it speaks then is its first. */
+  arm(cut: Cut): void
+  /** Whether a cut was made since `plan` or `arm`. */
+  readonly hasCut: boolean
   /** The kinds of message of each connection since `plan`, as PostgreSQL's protocol letters them. */
   readonly messages: readonly string[][]
+  /** Breaks every connection and lets nobody in, as if the server were gone, until `admit`. */
+  refuse(): Promise<void>
+  admit(): Promise<void>
   close(): Promise<void>
 }
 
 /** Stands between a client and PostgreSQL and reads the protocol as far as its message bounds. */
-export async function startProxy(targetUrl: string): Promise<Proxy> {
+export async function startProxy(targetUrl: string): Promise<CuttingProxy> {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let planned: Cut[] = []
+  let armed: Cut | null = null
+  /** Counts the orders: a cut of an earlier one that was not made is forgotten. */
+  let order = 0
+  let hasCut = false
   let messages: string[][] = []
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
@@ -37,7 +50,8 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
     }
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
-    const cut = planned.shift()
+    let cut = planned.shift()
+    let cutOrder = order
     const seen: string[] = []
     messages.push(seen)
     let isReady = false
@@ -54,11 +68,26 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
           upstream.write(whole)
           continue
         }
+        if (armed !== null) {
+          cut = armed
+          cutOrder = order
+          armed = null
+          seen.length = 0
+        }
+        if (cutOrder !== order) cut = undefined
+        const isStatement = type === 'Q' || type === 'S'
+        if (isStatement) asked += 1
+        if (cut?.onlyStatements && !isStatement) {
+          upstream.write(whole)
+          continue
+        }
         seen.push(type)
-        if (type === 'Q' || type === 'S') asked += 1
         if (cut?.message !== seen.length) {
           upstream.write(whole)
-        } else if (cut.how === 'before') {
+          continue
+        }
+        hasCut = true
+        if (cut.how === 'before') {
           upstream.destroy()
           client.resetAndDestroy()
         } else if (cut.how === 'after') {
@@ -82,25 +111,41 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  await listen(0)
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
   const url = new URL(target)
   url.hostname = '127.0.0.1'
-  url.port = String(address.port)
+  const { port } = address
+  url.port = String(port)
   return {
     url: url.href,
     plan(cuts) {
       planned = [...cuts]
+      armed = null
+      order += 1
+      hasCut = false
       messages = []
+    },
+    arm(cut) {
+      armed = cut
+      order += 1
+      hasCut = false
+    },
+    get hasCut() {
+      return hasCut
     },
     get messages() {
       return messages
     },
-    close() {
-      for (const socket of sockets) socket.destroy()
-      return new Promise((resolve) => server.close(() => resolve()))
-    },
+    refuse: close,
+    admit: () => listen(port),
+    close,
   }
 }
 

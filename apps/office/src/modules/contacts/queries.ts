@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Tx } from '../../platform/database.ts'
+import { listedIn, type Tx } from '../../platform/database.ts'
 import { storableText } from '../../platform/json.ts'
 import type { Tables } from '../../platform/tables.ts'
 
@@ -38,7 +38,7 @@ export async function listContacts(tx: Tx, organizationId: string, before: strin
   return tx
     .selectFrom('contacts')
     .selectAll()
-    .where('organization_id', '=', organizationId)
+    .where(listedIn(organizationId))
     .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')
     .limit(limit)

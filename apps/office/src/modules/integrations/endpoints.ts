@@ -17,36 +17,45 @@ export interface EndpointDirectory {
    * an integration that was switched off or got a new secret is seen after that time at the latest.
    */
   find(endpointId: string): Promise<Endpoint | null>
-  /** The same, read anew: for a delivery that does not verify, since the secret may have been changed a moment ago. */
+  /**
+   * The same as it is now, give or take a second: for a delivery that does not verify, since the secret may have been
+   * changed a moment ago. Whoever sends nonsense makes us read once a second, and no more.
+   */
   findFresh(endpointId: string): Promise<Endpoint | null>
 }
 
 const REMEMBERED_MS = 2_000
+const FRESH_MS = 1_000
 const MAX_REMEMBERED = 1_000
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-export function createEndpointDirectory(parts: { db: Db; clock: Clock; secretKey: SecretKey }): EndpointDirectory {
-  const remembered = new Map<string, { untilMs: number; endpoint: Promise<Endpoint | null> }>()
+interface Remembered {
+  readonly readAtMs: number
+  readonly endpoint: Promise<Endpoint | null>
+}
 
-  function remember(endpointId: string): Promise<Endpoint | null> {
+export function createEndpointDirectory(parts: { db: Db; clock: Clock; secretKey: SecretKey }): EndpointDirectory {
+  const remembered = new Map<string, Remembered>()
+
+  function find(endpointId: string, maxAgeMs: number): Promise<Endpoint | null> {
+    const nowMs = parts.clock.now().getTime()
+    const known = remembered.get(endpointId)
+    if (known !== undefined && nowMs - known.readAtMs < maxAgeMs) return known.endpoint
     const endpoint = readEndpoint(parts, endpointId)
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-    remembered.set(endpointId, { untilMs: parts.clock.now().getTime() + REMEMBERED_MS, endpoint })
-    // A failed reading is no knowledge: the next delivery reads again.
-    endpoint.catch(() => remembered.delete(endpointId))
+    remembered.set(endpointId, { readAtMs: nowMs, endpoint })
+    endpoint.then(
+      // An address that does not exist is not remembered: guesses must not drive out those that do.
+      (found) => found ?? remembered.delete(endpointId),
+      // A failed reading is no knowledge: the next delivery reads again.
+      () => remembered.delete(endpointId),
+    )
     return endpoint
   }
 
   return {
-    async find(endpointId) {
-      if (!uuid.test(endpointId)) return null
-      const known = remembered.get(endpointId)
-      if (known !== undefined && known.untilMs > parts.clock.now().getTime()) return known.endpoint
-      return remember(endpointId)
-    },
-    async findFresh(endpointId) {
-      return uuid.test(endpointId) ? remember(endpointId) : null
-    },
+    find: async (endpointId) => (uuid.test(endpointId) ? find(endpointId, REMEMBERED_MS) : null),
+    findFresh: async (endpointId) => (uuid.test(endpointId) ? find(endpointId, FRESH_MS) : null),
   }
 }
 

@@ -40,7 +40,6 @@ export interface NewPayment {
   readonly fact: PaymentFact
   readonly amount: Money
   readonly eventId: string
-  readonly contactId: string | null
   appliedMinor: bigint
 }
 
@@ -59,7 +58,6 @@ export interface PaymentChange {
   readonly currency: string
   readonly invoiceReference: string
   readonly appliedMinor: bigint
-  readonly contactId: string | null
 }
 
 export interface InvoiceChange {
@@ -194,7 +192,6 @@ class Book {
       currency: payment.currency,
       invoiceReference: payment.invoiceReference,
       appliedMinor: placed.appliedMinor,
-      contactId: invoice.contactId,
     })
     this.#tellOfApplication(payment.id, placed.appliedMinor, rest, invoice, eventId)
   }
@@ -209,11 +206,10 @@ class Book {
       return { outcome: 'nothing', applied: amount, target, reason: 'invoice_settled' }
     }
     const payment: NewPayment = {
-      id: this.#context.newId(),
+      id: told.id,
       fact,
       amount,
       eventId,
-      contactId: invoice?.contactId ?? null,
       appliedMinor: 0n,
     }
     const placed = this.#place(payment.id, amount, fact.invoiceReference, invoice, eventId)
@@ -266,7 +262,6 @@ class Book {
       currency: known.currency,
       invoiceReference: reference,
       appliedMinor: placed.appliedMinor,
-      contactId: invoice?.contactId ?? null,
     })
     if (invoice !== undefined && placed.appliedMinor > 0n) {
       this.#tellOfApplication(known.id, placed.appliedMinor, rest, invoice, eventId)
@@ -354,12 +349,7 @@ class Book {
       appliedMinor: Number(appliedMinor),
       currency: amount.currency,
     }
-    const subject =
-      payment.contactId !== null
-        ? ({ type: 'contact', id: payment.contactId } as const)
-        : invoice === undefined
-          ? ({ type: 'payment', id: payment.id } as const)
-          : ({ type: 'invoice', id: invoice.id } as const)
+    const subject = invoice === undefined ? ({ type: 'payment', id: payment.id } as const) : subjectOf(invoice)
     this.#activities.push({
       id: this.#context.newId(),
       subject,
@@ -388,8 +378,7 @@ class Book {
   #tellOfApplication(paymentId: string, appliedMinor: bigint, rest: Money, invoice: LockedInvoice, eventId: string): void {
     this.#activities.push({
       id: this.#context.newId(),
-      subject:
-        invoice.contactId === null ? { type: 'invoice', id: invoice.id } : { type: 'contact', id: invoice.contactId },
+      subject: subjectOf(invoice),
       key: `application:${paymentId}:${invoice.id}`,
       type: 'payment.applied',
       eventId,
@@ -427,6 +416,11 @@ class Book {
       },
     })
   }
+}
+
+/** In whose time line news of this invoice stands. */
+function subjectOf(invoice: LockedInvoice): Activity['subject'] {
+  return invoice.contactId === null ? { type: 'invoice', id: invoice.id } : { type: 'contact', id: invoice.contactId }
 }
 
 function obstacleOf(invoice: LockedInvoice, currency: string): UnappliedReason | null {

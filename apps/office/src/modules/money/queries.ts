@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { PaymentFact } from '../../facts/index.ts'
-import { send, sql, type Tx } from '../../platform/database.ts'
+import { listedIn, send, sql, type Tx } from '../../platform/database.ts'
 import { storableText } from '../../platform/json.ts'
 import type { Tables } from '../../platform/tables.ts'
 import type {
@@ -152,9 +152,9 @@ export function insertPayments(tx: Tx, organizationId: string, payments: readonl
   void send(
     tx,
     sql`insert into payments (id, organization_id, source, external_id, kind, original_id, event_id, amount_minor,
-        currency, applied_minor, invoice_reference, contact_id, payer_name, payer_email, occurred_at, recorded_at)
+        currency, applied_minor, invoice_reference, payer_name, payer_email, occurred_at, recorded_at)
       select u.id, ${organizationId}::uuid, u.source, u.external_id, u.kind, u.original_id, u.event_id, u.amount_minor,
-        u.currency, u.applied_minor, u.invoice_reference, u.contact_id, u.payer_name, u.payer_email, u.occurred_at,
+        u.currency, u.applied_minor, u.invoice_reference, u.payer_name, u.payer_email, u.occurred_at,
         ${now.toISOString()}::timestamptz
       from unnest(${payments.map((payment) => payment.id)}::uuid[],
         ${payments.map(({ fact }) => fact.source)}::text[], ${payments.map(({ fact }) => fact.externalId)}::text[],
@@ -164,12 +164,11 @@ export function insertPayments(tx: Tx, organizationId: string, payments: readonl
         ${payments.map(({ amount }) => amount.currency)}::text[],
         ${payments.map((payment) => payment.appliedMinor)}::bigint[],
         ${payments.map(({ fact }) => storable(fact.invoiceReference))}::text[],
-        ${payments.map((payment) => payment.contactId)}::uuid[],
         ${payments.map(({ fact }) => storable(fact.payer.name))}::text[],
         ${payments.map(({ fact }) => storable(fact.payer.email))}::text[],
         ${payments.map(({ fact }) => fact.occurredAt?.toISOString() ?? null)}::timestamptz[])
         as u (id, source, external_id, kind, original_id, event_id, amount_minor, currency, applied_minor,
-          invoice_reference, contact_id, payer_name, payer_email, occurred_at)`,
+          invoice_reference, payer_name, payer_email, occurred_at)`,
   )
 }
 
@@ -192,14 +191,13 @@ export function changePayments(tx: Tx, organizationId: string, changes: readonly
   void send(
     tx,
     sql`update payments as p set applied_minor = p.applied_minor + u.applied_minor,
-        invoice_reference = coalesce(p.invoice_reference, u.invoice_reference),
-        contact_id = coalesce(p.contact_id, u.contact_id)
+        invoice_reference = coalesce(p.invoice_reference, u.invoice_reference)
       from unnest(${changes.map((change) => change.id)}::uuid[], ${changes.map((change) => change.currency)}::text[],
         ${changes.map((change) => change.appliedMinor)}::bigint[],
-        ${changes.map((change) => storable(change.invoiceReference))}::text[],
-        ${changes.map((change) => change.contactId)}::uuid[])
-        as u (id, currency, applied_minor, invoice_reference, contact_id)
-      where p.id = u.id and p.organization_id = ${organizationId}::uuid and p.currency = u.currency`,
+        ${changes.map((change) => storable(change.invoiceReference))}::text[])
+        as u (id, currency, applied_minor, invoice_reference)
+      where p.id = u.id and p.id = any(${changes.map((change) => change.id)}::uuid[])
+        and p.organization_id = ${organizationId}::uuid and p.currency = u.currency`,
   )
 }
 
@@ -222,17 +220,22 @@ export function insertAllocations(
   )
 }
 
-/** Counts up what was paid. The rows are locked by `lockInvoices`; the check on the sum is what a fault runs into. */
+/**
+ * Counts up what was paid. The rows are locked by `lockInvoices`; the check on the sum is what a fault runs into.
+ *
+ * `width_bucket` finds a row's place in the sorted list of ids. A join with the list would leave PostgreSQL the choice
+ * to start from the table, and it takes that choice while it believes the table to be empty.
+ */
 export function addToInvoices(tx: Tx, organizationId: string, changes: readonly InvoiceChange[]): void {
   if (changes.length === 0) return
+  const sorted = changes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const ids = sorted.map((change) => change.id)
   void send(
     tx,
-    sql`update invoices as i set paid_minor = i.paid_minor + u.paid_minor, settle_count = i.settle_count + u.settled,
-        version = i.version + 1
-      from unnest(${changes.map((change) => change.id)}::uuid[], ${changes.map((change) => change.currency)}::text[],
-        ${changes.map((change) => change.paidMinor)}::bigint[], ${changes.map((change) => change.settled)}::integer[])
-        as u (id, currency, paid_minor, settled)
-      where i.id = u.id and i.organization_id = ${organizationId}::uuid and i.currency = u.currency`,
+    sql`update invoices set version = version + 1,
+        paid_minor = paid_minor + (${sorted.map((change) => change.paidMinor)}::bigint[])[width_bucket(id, ${ids}::uuid[])],
+        settle_count = settle_count + (${sorted.map((change) => change.settled)}::integer[])[width_bucket(id, ${ids}::uuid[])]
+      where id = any(${ids}::uuid[]) and organization_id = ${organizationId}::uuid`,
   )
 }
 
@@ -240,10 +243,13 @@ export function addToInvoices(tx: Tx, organizationId: string, changes: readonly 
 export async function listWaitingPayments(tx: Tx, organizationId: string, references: readonly string[]) {
   return send<{ id: string; source: string; originalId: string }>(
     tx,
-    sql`select id, source, original_id as "originalId" from payments
-      where invoice_reference = any(${references}::text[]) and organization_id = ${organizationId}::uuid
-        and unapplied_minor > 0
-      order by id`,
+    sql`select p.id, p.source, p.original_id as "originalId"
+      from unnest(${references}::text[]) as u (reference)
+      cross join lateral (
+        select id, source, original_id from payments
+        where invoice_reference = u.reference and organization_id = ${organizationId}::uuid and unapplied_minor > 0
+        offset 0) as p
+      order by p.id`,
   )
 }
 
@@ -344,7 +350,7 @@ export async function listInvoices(
   return tx
     .selectFrom('invoices')
     .selectAll()
-    .where('organization_id', '=', organizationId)
+    .where(listedIn(organizationId))
     .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')
     .limit(limit)
@@ -382,23 +388,26 @@ export async function listPayments(
   return tx
     .selectFrom('payments')
     .selectAll()
-    .where('organization_id', '=', organizationId)
+    .where(listedIn(organizationId))
     .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
 }
 
-/** Live allocations of payments. */
+/** Invoices that payments are applied to, with the contact they belong to. */
 export async function listInvoicesOfPayments(tx: Tx, organizationId: string, paymentIds: readonly string[]) {
   if (paymentIds.length === 0) return []
   return tx
-    .selectFrom('allocations')
-    .select(['payment_id', 'invoice_id', 'amount_minor'])
-    .where('organization_id', '=', organizationId)
-    .where('payment_id', 'in', paymentIds)
-    .where('reversed_at', 'is', null)
-    .orderBy('id')
+    .selectFrom('allocations as a')
+    .innerJoin('invoices as i', (join) =>
+      join.onRef('i.id', '=', 'a.invoice_id').onRef('i.organization_id', '=', 'a.organization_id'),
+    )
+    .select(['a.payment_id', 'a.invoice_id', 'i.contact_id'])
+    .where('a.organization_id', '=', organizationId)
+    .where('a.payment_id', 'in', paymentIds)
+    .where('a.reversed_at', 'is', null)
+    .orderBy('a.id')
     .execute()
 }
 
@@ -413,7 +422,7 @@ export async function listMentions(tx: Tx, organizationId: string, paymentIds: r
     .execute()
 }
 
-/** What one event did with a payment. */
+/** What one event did with payments, reversed since then or not: two halves, because each has an index of its own. */
 export async function listAllocationsOfEvent(
   tx: Tx,
   organizationId: string,
@@ -421,14 +430,19 @@ export async function listAllocationsOfEvent(
   eventId: string,
 ): Promise<AllocationRow[]> {
   if (paymentIds.length === 0) return []
-  return tx
-    .selectFrom('allocations')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('payment_id', 'in', paymentIds)
-    .where('event_id', '=', eventId)
-    .orderBy('id')
-    .execute()
+  return send(
+    tx,
+    sql`select a.* from unnest(${paymentIds}::uuid[]) as u (payment_id)
+      cross join lateral (
+        select * from allocations
+        where payment_id = u.payment_id and organization_id = ${organizationId}::uuid and event_id = ${eventId}::uuid
+          and reversed_at is null
+        union all
+        select * from allocations
+        where payment_id = u.payment_id and organization_id = ${organizationId}::uuid and event_id = ${eventId}::uuid
+          and reversed_at is not null) as a
+      order by a.id`,
+  )
 }
 
 function storable(text: string | null): string | null {

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Tx } from '../../platform/database.ts'
+import { listedIn, type Tx } from '../../platform/database.ts'
 import type { Tables } from '../../platform/tables.ts'
 
 export type EventRow = Selectable<Tables['events']>
@@ -24,7 +24,7 @@ export async function listEvents(
   return tx
     .selectFrom('events')
     .selectAll()
-    .where('organization_id', '=', organizationId)
+    .where(listedIn(organizationId))
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'completed'))
     .$if(source !== undefined, (query) => query.where('source', '=', source ?? ''))
     .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? ''))

@@ -1,4 +1,4 @@
-import { send, sql, type Tx } from '../../platform/database.ts'
+import { listedIn, send, sql, type Tx } from '../../platform/database.ts'
 import { toJsonText } from '../../platform/json.ts'
 
 export interface ReviewItem {
@@ -41,7 +41,7 @@ export function answerReviewItems(tx: Tx, organizationId: string, answered: read
         decided_by = 'system', decision = u.decision
       from unnest(${answered.map((item) => item.key)}::text[], ${answered.map((item) => item.decision)}::text[])
         as u (key, decision)
-      where r.key = u.key and r.organization_id = ${organizationId}::uuid and r.state = 'open'`,
+      where r.key = u.key and r.key = any(${answered.map((item) => item.key)}::text[]) and r.organization_id = ${organizationId}::uuid and r.state = 'open'`,
   )
 }
 
@@ -50,7 +50,7 @@ export async function listOpenReviewItems(tx: Tx, organizationId: string, before
   return tx
     .selectFrom('review_items')
     .selectAll()
-    .where('organization_id', '=', organizationId)
+    .where(listedIn(organizationId))
     .where('state', '=', 'open')
     .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createInProcessApp } from '../support/in-process-app.ts'
+import { createTestOffice } from '../support/office.ts'
+
+/**
+ * The last line: even a writer that forgets every lock and every look-up cannot put a second row there. Each key is
+ * tried with a copy of a real row that differs in nothing but its own id.
+ */
+const office = await createTestOffice()
+
+beforeAll(async () => {
+  const app = await createInProcessApp(office)
+  const organization = await office.addOrganization('Keys')
+  await organization.issueInvoice({ amountMinor: 10_000n, currency: 'EUR' })
+  const data = { payment: 'pay_1', amountMinor: 15_000, currency: 'EUR', invoice: 'RE-00001' }
+  const body = JSON.stringify({ type: 'payment.paid', data })
+  for (const id of ['evt_1', 'evt_1_again']) {
+    const answer = await app.deliver(organization.sandbox, body, organization.sandbox.sign(body, { id }))
+    expect(answer.status).toBe(200)
+  }
+  await app.close()
+})
+
+afterAll(() => office.close())
+
+test.each([
+  ['an event', 'events', 'events_external_id_key'],
+  ['the money of a payment', 'payments', 'payments_external_id_key'],
+  ['the subject of money', 'money_subjects', 'money_subjects_pkey'],
+  ['a later news of a payment', 'payment_mentions', 'payment_mentions_pkey'],
+  ['a payment on an invoice', 'allocations', 'allocations_live_key'],
+  ['a number of an invoice', 'invoices', 'invoices_number_key'],
+  ['a series of numbers', 'number_series', 'number_series_pkey'],
+  ['an activity line', 'activities', 'activities_key'],
+  ['a notification to one member', 'notifications', 'notifications_key'],
+  ['a domain event', 'domain_events', 'domain_events_key'],
+  ['a question on the desk', 'review_items', 'review_items_key'],
+  ['an arrival of an event', 'delivery_events', 'delivery_events_pkey'],
+  ['the bytes of a delivery', 'delivery_bodies', 'delivery_bodies_pkey'],
+])('%s is there once, and the database itself refuses a second', async (_what, table, constraint) => {
+  await expect(office.owner.query(await copyStatement(table))).rejects.toMatchObject({ code: '23505', constraint })
+})
+
+/** Inserts a table's first row once more, under a new id of its own if it has one. */
+async function copyStatement(table: string): Promise<string> {
+  const { rows } = await office.owner.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
+      where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER' order by ordinal_position`,
+    [table],
+  )
+  const names = rows.map((row) => row.name)
+  const values = names.map((name) => (name === 'id' ? 'gen_random_uuid()' : name))
+  return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table} order by ctid limit 1`
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect } from 'vitest'
+import { type BookedPayment, type Books, readBooks } from './books.ts'
+import { createInProcessApp, type InProcessAnswer, type InProcessApp } from './in-process-app.ts'
+import { createTestOffice, type TestOffice, type TestOrganization } from './office.ts'
+
+/** What the cases of one file share: an office, and two applications on it that know nothing of each other. */
+export interface CaseFixture {
+  readonly office: TestOffice
+  readonly app: InProcessApp
+  readonly otherApp: InProcessApp
+  /** An organisation of its own for one case, with one open invoice: `RE-00001`. */
+  openCase(total?: number, currency?: string): Promise<Case>
+}
+
+export interface Case {
+  readonly organization: TestOrganization
+  readonly invoice: { readonly id: string; readonly number: string }
+  books(): Promise<Books>
+  /** A delivery of the sandbox. Without an `id` it is a new event. */
+  sandbox(event: SandboxEvent, app?: InProcessApp): Promise<InProcessAnswer>
+  stripe(event: Record<string, unknown>, app?: InProcessApp): Promise<InProcessAnswer>
+  /** The button: records a payment by hand on the invoice. */
+  pay(key: string, amountMinor?: number, app?: InProcessApp): Promise<InProcessAnswer>
+  /** What the desk shows to a person who looks at it. */
+  desk(): Promise<readonly { readonly kind: string; readonly data: Readonly<Record<string, unknown>> }[]>
+}
+
+export interface SandboxEvent {
+  readonly id?: string
+  readonly type?: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export function createCaseFixture(): CaseFixture {
+  const opened: { office?: TestOffice; apps: InProcessApp[] } = { apps: [] }
+  let caseCount = 0
+
+  beforeAll(async () => {
+    opened.office = await createTestOffice()
+    opened.apps.push(await createInProcessApp(opened.office), await createInProcessApp(opened.office))
+  })
+  afterAll(async () => {
+    for (const app of opened.apps) await app.close()
+    await opened.office?.close()
+  })
+
+  function there<T>(value: T | undefined): T {
+    if (value === undefined) throw new Error('the office opens before the first test')
+    return value
+  }
+
+  const fixture: CaseFixture = {
+    get office() {
+      return there(opened.office)
+    },
+    get app() {
+      return there(opened.apps[0])
+    },
+    get otherApp() {
+      return there(opened.apps[1])
+    },
+    async openCase(total = 10_000, currency = 'EUR') {
+      caseCount += 1
+      const organization = await fixture.office.addOrganization(`Case${caseCount}`)
+      const invoice = await organization.issueInvoice({ amountMinor: BigInt(total), currency })
+      return {
+        organization,
+        invoice,
+        books: () => readBooks(fixture.office, organization.organizationId),
+        sandbox({ id, type = 'payment.paid', data }, app = fixture.app) {
+          const body = JSON.stringify({ type, data })
+          const headers = organization.sandbox.sign(body, id === undefined ? {} : { id })
+          return app.deliver(organization.sandbox, body, headers)
+        },
+        stripe: (event, app = fixture.app) =>
+          app.deliver(organization.stripe, JSON.stringify({ object: 'event', livemode: true, ...event })),
+        pay(key, amountMinor, app = fixture.app) {
+          const body = amountMinor === undefined ? {} : { amount: { amountMinor, currency } }
+          return app.post(organization, `/invoices/${invoice.id}/pay`, body, { 'idempotency-key': key })
+        },
+        async desk() {
+          const { status, body } = await fixture.app.get(organization, '/review-items')
+          expect(status).toBe(200)
+          return body['items'] as { kind: string; data: Record<string, unknown> }[]
+        },
+      }
+    },
+  }
+  return fixture
+}
+
+/** The answer to what was booked through this very arrival. */
+export function booked(amountMinor: number, currency = 'EUR') {
+  return { status: 200, body: { duplicate: false, applied: { amountMinor, currency } } }
+}
+
+/** The answer to a copy: success, and nothing moved. */
+export function duplicate(currency = 'EUR') {
+  return { status: 200, body: { duplicate: true, applied: { amountMinor: 0, currency } } }
+}
+
+export const ignored = { status: 200, body: { duplicate: false, ignored: true } }
+
+export function kept(reason: string) {
+  return { status: 200, body: { duplicate: false, kept: true, reason } }
+}
+
+/** A payment in the books with all that belongs to it, once. `addOrganization` makes three members. */
+export function paymentRow(
+  externalId: string,
+  amountMinor: number,
+  appliedMinor = amountMinor,
+): Partial<BookedPayment> {
+  return {
+    externalId,
+    amountMinor,
+    appliedMinor,
+    allocatedMinor: appliedMinor,
+    unappliedMinor: amountMinor - appliedMinor,
+    activities: 1,
+    notifications: 3,
+    notifiedMembers: 3,
+    receivedEvents: 1,
+  }
+}
+
+export function settledInvoice(totalMinor: number) {
+  return { paymentState: 'settled', paidMinor: totalMinor, openMinor: 0, allocatedMinor: totalMinor, paidEvents: 1 }
+}
+
+export function openInvoice(totalMinor: number, paidMinor = 0) {
+  return {
+    paymentState: paidMinor === 0 ? 'open' : 'partial',
+    paidMinor,
+    openMinor: totalMinor - paidMinor,
+    allocatedMinor: paidMinor,
+    paidEvents: 0,
+  }
+}

@@ -1,0 +1,258 @@
+/** House rules of the schema, asked of a migrated database and not of the text of the migrations. */
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../apps/office/test/support/test-database.ts'
+
+let database: TestDatabase
+let owner: pg.Client
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  owner = new pg.Client({ connectionString: database.ownerUrl })
+  await owner.connect()
+})
+
+afterAll(async () => {
+  await owner.end()
+  await database.drop()
+})
+
+async function list(text: string, values: unknown[] = []): Promise<string[]> {
+  const { rows } = await owner.query<Record<string, unknown>>({ text, values })
+  return rows.map((row) => Object.values(row).join(' '))
+}
+
+/** The directory that says whose an address is. It is read before the organisation is known, so it has no policy. */
+const directories = ['webhook_endpoints']
+
+/** Every column that the server's role may change. A fact's own columns are never here. */
+const changeable = [
+  'allocations.reversal_reason',
+  'allocations.reversed_at',
+  'contacts.email',
+  'contacts.name',
+  'contacts.version',
+  'delivery_bodies.body',
+  'events.answer',
+  'events.attempt',
+  'events.copies',
+  'events.error_code',
+  'events.error_message',
+  'events.finished_at',
+  'events.holder',
+  'events.is_final',
+  'events.last_arrived_at',
+  'events.lease_until',
+  'events.started_at',
+  'events.state',
+  'events.target_capability',
+  'events.target_id',
+  'events.target_type',
+  'integrations.is_enabled',
+  'integrations.label',
+  'integrations.settings',
+  'invoices.adjusted_minor',
+  'invoices.credited_minor',
+  'invoices.issued_at',
+  'invoices.lifecycle',
+  'invoices.number',
+  'invoices.paid_minor',
+  'invoices.sequence',
+  'invoices.series',
+  'invoices.settle_count',
+  'invoices.version',
+  // An upsert takes the lock of a subject by writing what is there.
+  'money_subjects.source',
+  'notifications.read_at',
+  'number_series.next_sequence',
+  'payments.applied_minor',
+  'payments.contact_id',
+  'payments.invoice_reference',
+  'payments.returned_minor',
+  'review_items.decided_at',
+  'review_items.decided_by',
+  'review_items.decision',
+  'review_items.state',
+]
+
+/** A key and the table it is on, with the names of its columns in order. */
+const keys = `
+  select t.relname as table, c.conname as name, c.contype as type, f.relname as referenced,
+    (select array_agg(a.attname::text order by k.position) from unnest(c.conkey) with ordinality as k (number, position)
+      join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = k.number) as columns,
+    (select a.attname from pg_attribute as a where a.attrelid = c.confrelid and a.attnum = c.confkey[1]) as points_at,
+    exists (select from pg_index as i where i.indrelid = c.confrelid and i.indisvalid and i.indkey[0] = c.confkey[1]) as is_indexed
+  from pg_constraint as c join pg_class as t on t.oid = c.conrelid left join pg_class as f on f.oid = c.confrelid
+  where t.relnamespace = 'public'::regnamespace and c.contype in ('p', 'u', 'f') and t.relname <> 'migrations'`
+
+interface Key {
+  table: string
+  name: string
+  type: 'p' | 'u' | 'f'
+  referenced: string | null
+  columns: string[]
+  is_indexed: boolean
+}
+
+test('every table with an organisation has row-level security, forced, with a policy for all commands', async () => {
+  const unprotected = await list(`
+    select t.relname from pg_class as t
+    where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace
+      and exists (select from pg_attribute as a where a.attrelid = t.oid and a.attname = 'organization_id')
+      and not (t.relrowsecurity and t.relforcerowsecurity and exists (
+        select from pg_policy as p where p.polrelid = t.oid and p.polcmd = '*' and 0 = any(p.polroles)
+          and pg_get_expr(p.polqual, p.polrelid) like '%organization_id = (NULLIF(current_setting(%einmal.organization_id%'))
+    order by 1`)
+  expect(unprotected).toEqual(directories)
+})
+
+test('every table without an organisation is known', async () => {
+  const tables = await list(`
+    select t.relname from pg_class as t
+    where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace
+      and not exists (select from pg_attribute as a where a.attrelid = t.oid and a.attname = 'organization_id')`)
+  expect(tables).toEqual(['migrations'])
+})
+
+test('every key of a tenant table holds the organisation, behind a selective column', async () => {
+  const { rows } = await owner.query<Key>(keys)
+  expect(rows.length).toBeGreaterThan(40)
+  const wrong = rows
+    .filter(({ table, type }) => !(directories.includes(table) && type === 'p'))
+    // The one key that is an organisation: it leads out of the tenant's tables, to the organisation itself.
+    .filter(({ referenced }) => referenced !== 'organization')
+    .filter(({ columns }) => columns.indexOf('organization_id') < 1)
+  expect(wrong).toEqual([])
+})
+
+test('every unique index of a tenant table holds the organisation, behind a selective column', async () => {
+  const wrong = await list(
+    `select i.indexrelid::regclass from pg_index as i join pg_class as t on t.oid = i.indrelid
+     where t.relnamespace = 'public'::regnamespace and i.indisunique and t.relname <> 'migrations' and t.relname <> all($1)
+       and coalesce(array_position(i.indkey::int2[], (select attnum from pg_attribute
+         where attrelid = t.oid and attname = 'organization_id')), 0) < 1`,
+    [directories],
+  )
+  expect(wrong).toEqual([])
+})
+
+test('every foreign key finds the row it points at by the first column of an index', async () => {
+  const { rows } = await owner.query<Key>(keys)
+  const foreign = rows.filter(({ type }) => type === 'f')
+  expect(foreign.length).toBeGreaterThan(15)
+  expect(foreign.filter((key) => !key.is_indexed)).toEqual([])
+})
+
+test('the server’s role owns nothing, passes no policy by and is a member of nothing', async () => {
+  expect(
+    await list(`
+      select rolname, 'super' from pg_roles where rolname = 'einmal_office' and (rolsuper or rolbypassrls or rolcreaterole
+        or rolcreatedb or rolreplication or rolcanlogin)
+      union all select relname, 'owned' from pg_class where relowner = 'einmal_office'::regrole
+      union all select nspname, 'owned' from pg_namespace where nspowner = 'einmal_office'::regrole
+      union all select proname, 'owned' from pg_proc where proowner = 'einmal_office'::regrole
+      union all select datname, 'owned' from pg_database where datdba = 'einmal_office'::regrole
+      union all select roleid::regrole::text, 'member' from pg_auth_members where member = 'einmal_office'::regrole`),
+  ).toEqual([])
+  expect(await list(`select has_schema_privilege('einmal_office', 'public', 'create')`)).toEqual(['false'])
+})
+
+test('the server’s role can delete and empty nothing', async () => {
+  expect(
+    await list(`
+      select t.oid::regclass, p from pg_class as t, unnest(array['DELETE', 'TRUNCATE', 'TRIGGER', 'REFERENCES']) as p
+      where t.relkind in ('r', 'p', 'v') and t.relnamespace in ('public'::regnamespace, 'auth'::regnamespace)
+        and has_table_privilege('einmal_office', t.oid, p)`),
+  ).toEqual([])
+})
+
+test('the server’s role can change exactly the columns that are written down', async () => {
+  const columns = await list(`
+    select t.relname || '.' || a.attname from pg_class as t join pg_attribute as a on a.attrelid = t.oid
+    where t.relkind in ('r', 'p') and t.relnamespace in ('public'::regnamespace, 'auth'::regnamespace) and a.attnum > 0
+      and not a.attisdropped and has_column_privilege('einmal_office', t.oid, a.attnum, 'UPDATE')`)
+  expect(columns.toSorted()).toEqual(changeable)
+})
+
+test('the server’s role sees no password, no session and no secret of the sign-in', async () => {
+  const readable = await list(`
+    select t.relname || '.' || a.attname from pg_class as t join pg_attribute as a on a.attrelid = t.oid
+    where t.relnamespace = 'auth'::regnamespace and t.relkind = 'r' and a.attnum > 0
+      and has_column_privilege('einmal_office', t.oid, a.attnum, 'SELECT')`)
+  const tables = new Set(readable.map((column) => column.split('.')[0]))
+  expect([...tables].toSorted()).toEqual(['apikey', 'member', 'organization', 'user'])
+  expect(readable.filter((column) => /password|token|secret|refresh/i.test(column))).toEqual([])
+})
+
+test('the role of the sign-in sees nothing of the office', async () => {
+  expect(
+    await list(`
+      select t.relname, p from pg_class as t, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as p
+      where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace
+        and (has_table_privilege('einmal_auth', t.oid, p) or (p <> 'DELETE' and has_any_column_privilege('einmal_auth', t.oid, p)))`),
+  ).toEqual([])
+})
+
+test('there are no triggers and no rules', async () => {
+  expect(await list(`select tgname, tgrelid::regclass from pg_trigger where not tgisinternal`)).toEqual([])
+  expect(
+    await list(`select r.rulename from pg_rewrite as r join pg_class as t on t.oid = r.ev_class
+      where t.relkind = 'r' and t.relnamespace in ('public'::regnamespace, 'auth'::regnamespace)`),
+  ).toEqual([])
+})
+
+test('an amount is a bigint, with its currency in the same row', async () => {
+  const columns = await list(`
+    select t.relname || '.' || a.attname, a.atttypid::regtype, exists (select from pg_attribute as c
+      where c.attrelid = t.oid and c.attname = 'currency' and c.attnotnull) as has_currency
+    from pg_class as t join pg_attribute as a on a.attrelid = t.oid
+    where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace and a.attname like '%\\_minor'`)
+  expect(columns.length).toBeGreaterThan(8)
+  const wrong = columns.filter((column) => !column.endsWith(' bigint true'))
+  // The price of one unit may be finer than the smallest unit of the currency; what is owed for the line is not.
+  expect(wrong).toEqual(['invoice_lines.unit_price_minor numeric true'])
+})
+
+test('no column holds a float', async () => {
+  expect(
+    await list(`
+      select t.relname, a.attname from pg_class as t join pg_attribute as a on a.attrelid = t.oid
+      where t.relnamespace = 'public'::regnamespace and t.relkind = 'r'
+        and a.atttypid in ('real'::regtype, 'double precision'::regtype, 'money'::regtype)`),
+  ).toEqual([])
+})
+
+test('a moment carries its zone', async () => {
+  expect(
+    await list(`
+      select t.relname, a.attname from pg_class as t join pg_attribute as a on a.attrelid = t.oid
+      where t.relnamespace = 'public'::regnamespace and t.relkind = 'r' and a.atttypid = 'timestamp'::regtype`),
+  ).toEqual([])
+})
+
+test('a constraint is named after its table', async () => {
+  expect(
+    await list(`
+      select t.relname, c.conname from pg_constraint as c join pg_class as t on t.oid = c.conrelid
+      where t.relnamespace = 'public'::regnamespace and not starts_with(c.conname, t.relname || '_')`),
+  ).toEqual([])
+  expect(
+    await list(`
+      select t.relname, x.relname from pg_index as i join pg_class as t on t.oid = i.indrelid
+      join pg_class as x on x.oid = i.indexrelid
+      where t.relnamespace = 'public'::regnamespace and not starts_with(x.relname, t.relname || '_')`),
+  ).toEqual([])
+})
+
+/** Words of ours, made of small letters and digits: no two collations can disagree about them. */
+const ownWords = ['domain_events.type', 'invoices.number', 'invoices.series', 'number_series.name', 'payments.kind']
+
+test('text that names something is compared byte by byte', async () => {
+  const columns = await list(`
+    select distinct t.relname || '.' || a.attname from pg_index as i join pg_class as t on t.oid = i.indrelid
+    join pg_attribute as a on a.attrelid = t.oid and a.attnum = any(i.indkey)
+    join pg_collation as c on c.oid = a.attcollation
+    where t.relnamespace = 'public'::regnamespace and t.relname <> 'migrations' and i.indisunique
+      and a.atttypid = 'text'::regtype and c.collname <> 'C'`)
+  expect(columns.toSorted()).toEqual(ownWords)
+})
