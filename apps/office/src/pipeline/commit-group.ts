@@ -199,15 +199,6 @@ function failureKey(eventId: string): string {
   return `failed:${eventId}`
 }
 
-/** An event that a person was asked about because it kept failing has now been booked by a later arrival. */
-function answeredFailure({ eventId, attempt }: ReservedEvent<NamedEvent>): AnsweredItem[] {
-  return attempt > MAX_ATTEMPTS ? [{ key: failedItemKey(eventId), decision: 'booked' }] : []
-}
-
-function failedItemKey(eventId: string): string {
-  return `failed:${eventId}`
-}
-
 function writeAudit(
   tx: Tx,
   organizationId: string,
