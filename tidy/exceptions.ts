@@ -70,6 +70,23 @@ export const exceptions: readonly Exception[] = [
     reason: 'a list of kinds forgets their types; state and rows travel only between functions of one kind',
   },
   {
+    rule: types,
+    path: 'apps/office/test/support/measured-statements.ts',
+    about: /prototype as unknown/,
+    reason: 'a spy on a method of pg whose overloads the test does not care about',
+  },
+  {
+    rule: types,
+    path: 'tidy/text-rules.ts',
+    about: /pattern: /,
+    reason: 'the pattern that looks for it',
+  },
+  {
+    rule: 'a file has at most 600 lines and a function 70 of its own',
+    path: 'apps/office/test/support/grow-office.ts',
+    reason: 'one insert for each table, table by table: a list, and no course to follow',
+  },
+  {
     rule: 'no checker is silenced',
     path: 'apps/office/src/platform/database.ts',
     about: /useYield/,

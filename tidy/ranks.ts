@@ -2,7 +2,7 @@
  * The folders of the office in ranks, lowest first. A folder imports from lower ranks only, never from its own rank and
  * never from a higher one. A name ending in `.ts` is a file at the top of `src`.
  */
-export const ranks: readonly (readonly string[])[] = [
+const ranks: readonly (readonly string[])[] = [
   ['platform'],
   ['facts'],
   ['providers'],

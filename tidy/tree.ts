@@ -12,7 +12,7 @@ export interface Finding {
   readonly message: string
 }
 
-export const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '..')
 
 /** Files that hold no text of ours. */
 const binary = /\.(png|jpg|ico|woff2|pdf)$/

@@ -40,6 +40,8 @@ create table events (
 
 -- For lists alone: no look-up by key can choose it; see the head of the next file.
 create index events_list_idx on events (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+-- Partial, so that the usual event, which is born completed, does not pay for it.
+create index events_unfinished_idx on events (organization_id, state, id) where state <> 'completed';
 
 alter table events enable row level security;
 alter table events force row level security;

@@ -459,41 +459,31 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       expect(rows.map((found) => found.organization_id).toSorted()).toEqual([one, two].toSorted())
     })
 
-    test('two registers in one database, also with long names that begin alike, know nothing of each other', async () => {
+    test('two registers on the same connections, also with long names that begin alike, know nothing of each other', async () => {
       const schema = 'a_schema_whose_name_is_rather_long_for_a_schema'
       await database.pool.query(`create schema if not exists ${schema}`)
+      const shared = open(database.url, options, { max: 1 })
+      others.push(shared)
       const id = 'evt_registers'
-      for (const table of [
-        'other_events',
-        `${schema}.events_of_the_first_kind`,
-        `${schema}.events_of_the_second_kind`,
-      ]) {
-        const there = openAnother({ table })
-        await database.pool.query(there.db.register.createTable)
-        // Both statements over one connection, so that prepared ones would meet.
-        const twoAtOnce = () => commitBoth(there.db, [`${id}_1`, `${id}_2`])
-        expect(await outcomesOf(there, 'done')).toBe('done')
-        expect((await twoAtOnce()).map(({ outcome }) => outcome)).toEqual(['done', 'done'])
-        expect((await twoAtOnce()).map(({ outcome }) => outcome)).toEqual(['duplicate', 'duplicate'])
-        expect(await outcomesOf(there, 'duplicate')).toBe('duplicate')
+      const tables = ['other_events', `${schema}.events_of_the_first_kind`, `${schema}.events_of_the_second_kind`]
+      for (const table of tables) {
+        const db = shared.another({ ...options, table })
+        await database.pool.query(db.register.createTable)
+        const single = async () => (await once(db, key(id), book(id, '', shared))).outcome
+        const both = async () => (await commitBoth(db, [`${id}_1`, `${id}_2`])).map(({ outcome }) => outcome)
+        expect([await single(), await both()]).toEqual(['done', ['done', 'done']])
+        expect([await single(), await both()]).toEqual(['duplicate', ['duplicate', 'duplicate']])
         expect(await findRow(database.pool, id, table)).toMatchObject({ copies: 2 })
       }
+      expect(await effects(id)).toBe(tables.length)
       expect(await row(id)).toBeUndefined()
-
-      async function outcomesOf(there: Opened<Tx>, note: string): Promise<Outcome['outcome']> {
-        return (await once(there.db, key(id), book(id, note, there))).outcome
-      }
     })
 
-    test('two registers over one pool do not mix up their statements', async () => {
-      // As two modules of one program would: same table name, other columns, on the same connections.
-      const scopes = openAnother({ table: 'numbered', scopeColumn: 'tenant', scopeType: 'bigint' })
-      await database.pool.query(scopes.db.register.createTable)
-      const outcome = await once(
-        scopes.db,
-        { ...key('evt_numbered'), scope: '9007199254740993' },
-        book('evt_numbered', '', scopes),
-      )
+    test('the scope may be a bigint, on the same connections as a register with another type of scope', async () => {
+      const db = opened.another({ ...options, table: 'numbered', scopeColumn: 'tenant', scopeType: 'bigint' })
+      await database.pool.query(db.register.createTable)
+      const id = 'evt_numbered'
+      const outcome = await once(db, { ...key(id), scope: '9007199254740993' }, book(id))
       expect(outcome.outcome).toBe('done')
       const { rows } = await database.pool.query('select tenant::text from numbered')
       expect(rows).toEqual([{ tenant: '9007199254740993' }])

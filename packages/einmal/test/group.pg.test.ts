@@ -312,8 +312,8 @@ describe('group commit', () => {
         }),
       )
       await Promise.all([to.drain(), to.drain()])
-      await Promise.all(submitted)
       expect(settled).toBe(95)
+      await Promise.all(submitted)
     }
     await to.drain()
     expect(await totals()).toMatchObject({ effects: { rows: 285 } })

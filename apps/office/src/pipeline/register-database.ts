@@ -1,6 +1,7 @@
 import { type Db as EinmalDb, defineRegister } from 'einmal'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, sendText, type Tx } from '../platform/database.ts'
+import { arrayText } from '../platform/statement.ts'
 
 /** The office's database as the library wants it: its scope is the organisation, its table is `events`. */
 export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
@@ -8,6 +9,11 @@ export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
     register: defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' }),
     now: () => clock.now(),
     transaction: (organizationId, work) =>
-      db.transaction(organizationId, (tx) => work(tx, (text, values) => sendText(tx, text, values))),
+      db.transaction(organizationId, (tx) => work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name))),
   }
+}
+
+/** The register hands lists over as they are. */
+function toArrayText(value: unknown): unknown {
+  return Array.isArray(value) ? arrayText(value) : value
 }

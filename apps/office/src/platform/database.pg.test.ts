@@ -3,7 +3,8 @@ import { classifyError } from 'einmal'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { createDatabase, createPool, type Db, send, sql, type Tx } from './database.ts'
+import { sql as kyselySql } from 'kysely'
+import { createDatabase, createPool, type Db, send, sendText, sql, type Tx } from './database.ts'
 
 let database: TestDatabase
 let owner: pg.Pool
@@ -94,10 +95,10 @@ test('an error that somebody swallows never lets the rest commit', async () => {
     await insertSeries(tx, organizationId, 'before')
     await tx
       .selectFrom('events')
-      .select(sql`1 / 0`.as('nothing'))
+      .select(kyselySql`1 / 0`.as('nothing'))
       .executeTakeFirst()
       .catch(() => undefined)
-    await sql`select 1 / 0`.execute(tx).catch(() => undefined)
+    await kyselySql`select 1 / 0`.execute(tx).catch(() => undefined)
   })
   await expect(withKysely).rejects.toThrow(/division by zero/)
   expect(await listSeries(organizationId)).toEqual([])
@@ -137,7 +138,7 @@ test('statements reach the server in the order in which they were sent', async (
     for (const digit of digits) {
       // Texts of their own, so that some are planned anew and some are not.
       const text = `update number_series set next_sequence = next_sequence * 10 + ${digit} where name = 'order'`
-      void send(tx, digit % 2 === 0 ? sql.raw(text) : sql.raw(`${text} and prefix = 'T-'`))
+      void sendText(tx, digit % 2 === 0 ? text : `${text} and prefix = 'T-'`, [])
     }
     return send<{ sequence: bigint }>(tx, sql`select next_sequence as sequence from number_series where name = 'order'`)
   })
@@ -260,7 +261,10 @@ test('options in the address are added to ours and never take the role away', as
   await auth.end()
 })
 
-test('nobody waits for a lock without a limit', async () => {
+test('nobody waits without a limit, neither for a lock nor for an answer', async () => {
+  const pool = createPool({ url: database.ownerUrl, role: 'einmal_office' })
+  expect(pool.options.query_timeout).toBeGreaterThan(10_000)
+  await pool.end()
   const [row] = await open().query<{ value: string }>(`select current_setting('lock_timeout') as value`, [])
   expect(row?.value).toBe('5s')
 })

@@ -14,11 +14,11 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
-  type RawBuilder,
-  sql,
+  sql as kyselySql,
 } from 'kysely'
 import pg from 'pg'
 import type { Socket } from 'node:net'
+import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 /** One transaction of one organisation. Row-level security shows it that organisation's rows and no others. */
@@ -49,6 +49,11 @@ export interface DatabaseOptions {
 /** How long a statement waits for a lock before the sender is told to come again. */
 const LOCK_TIMEOUT_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
+/**
+ * After so long without an answer the connection counts as lost. Longer than a group can wait for its locks; without it,
+ * a database that falls silent would hold up an organisation until somebody restarts the server.
+ */
+const QUERY_TIMEOUT_MS = 30_000
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 const types = new pg.TypeOverrides()
@@ -61,13 +66,15 @@ types.setTypeParser(pg.types.builtins.NUMERIC, (value) => value)
  * Settings of every connection.
  *
  * No sequential scans: every statement of ours has an index, and PostgreSQL would rather read a table that was empty
- * when it was last looked at, in the checks of foreign keys even for the life of the connection.
+ * when it was last looked at, in the checks of foreign keys even for the life of the connection. No bitmap scans: they
+ * lose the order of the index, so that a page would be cut from a sorted organisation, where few rows are expected.
  */
 function settingsOf(role: string, further: string): string {
   const settings = {
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 60_000,
     enable_seqscan: 'off',
+    enable_bitmapscan: 'off',
     jit: 'off',
   }
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
@@ -90,6 +97,7 @@ export function createPool(options: DatabaseOptions): pg.Pool {
     connectionString,
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
     options: settingsOf(options.role, further),
     types,
     pipeline: true,
@@ -139,30 +147,17 @@ const connections = new WeakMap<Tx, TransactionConnection>()
  * The rows may be left unawaited where nothing depends on them: the transaction waits for every statement before it
  * commits, and fails if one failed. (Kysely's own `execute` starts a little later, so it has to be awaited.)
  */
-export function send<Row>(tx: Tx, statement: RawBuilder<Row>): Promise<Row[]> {
-  const { sql: text, parameters } = statement.compile(tx)
-  return sendText(tx, text, parameters)
+export function send<Row>(tx: Tx, statement: Statement): Promise<Row[]> {
+  return sendText(tx, statement.text, statement.values, statement.name)
 }
 
-/** `send` for text that is SQL already. */
-export function sendText<Row>(tx: Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
+/** `send` for text that is SQL already. A statement with a name is planned once per connection. */
+export function sendText<Row>(tx: Tx, text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
   const connection = connections.get(tx)
   if (connection === undefined) throw new Error('this is no transaction of the database')
-  const rows = connection.send(text, values).then((result) => result.rows as Row[])
+  const rows = connection.send(text, values, name).then((result) => result.rows as Row[])
   rows.catch(() => undefined)
   return rows
-}
-
-/** Named once per text, so that a connection plans a statement once. Bounded: texts made of lists would never end. */
-const statementNames = new Map<string, string>()
-const MAX_NAMED_STATEMENTS = 500
-
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text)
-  if (known !== undefined || statementNames.size >= MAX_NAMED_STATEMENTS) return known
-  const name = `office_${statementNames.size}`
-  statementNames.set(text, name)
-  return name
 }
 
 /** One checked-out client with the statements that were sent on it and have not been answered. */
@@ -180,15 +175,14 @@ class TransactionConnection implements DatabaseConnection {
     this.#stream = (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
   }
 
-  send(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+  send(text: string, values?: readonly unknown[], name?: string): Promise<pg.QueryResult> {
     // Somebody else may have the connection by now, and the statement would become part of their transaction.
     if (this.#hasEnded) return Promise.reject(new Error('the transaction of this statement has ended'))
-    return this.#query(text, values)
+    return this.#query(text, values, name)
   }
 
-  #query(text: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
+  #query(text: string, values?: readonly unknown[], name?: string): Promise<pg.QueryResult> {
     this.#holdUntilNextTick()
-    const name = values === undefined ? undefined : statementName(text)
     const result = this.#client.query({
       text,
       ...(values === undefined ? {} : { values: [...values] }),
@@ -220,6 +214,8 @@ class TransactionConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    // Planned anew each time: the best plan of a list hangs on its filter and on how large the table is by now, and a plan
+    // that was kept from a young table would sort a whole organisation for one page.
     const result = await this.send(query.sql, query.parameters)
     return {
       rows: result.rows,
@@ -294,7 +290,7 @@ class OneConnectionDriver implements Driver {
  * hear; look-ups by key do not say it, so that none can choose to walk an organisation.
  */
 export function listedIn(organizationId: string) {
-  return sql<boolean>`organization_id = ${organizationId} and id <> '00000000-0000-0000-0000-000000000000'`
+  return kyselySql<boolean>`organization_id = ${organizationId} and id <> '00000000-0000-0000-0000-000000000000'`
 }
 
-export { sql }
+export { sql } from './statement.ts'

@@ -28,6 +28,7 @@ const AMOUNT = 100
 const CONNECTIONS_MAX = 10 + 4
 const SERVER_NAME = 'einmal_under_fault'
 const LOCK_TIMEOUT_MS = 250
+const QUERY_TIMEOUT_MS = 2_000
 
 let office: TestOffice
 let proxy: CuttingProxy
@@ -39,6 +40,7 @@ beforeAll(async () => {
   const target = new URL(office.database.ownerUrl)
   target.searchParams.set('application_name', SERVER_NAME)
   target.searchParams.set('options', `-c lock_timeout=${LOCK_TIMEOUT_MS}`)
+  target.searchParams.set('query_timeout', String(QUERY_TIMEOUT_MS))
   proxy = await startProxy(target.href)
   server = await startServer(office, { databaseUrl: proxy.url })
 })
@@ -163,6 +165,17 @@ describe.each(['before', 'after', 'answer'] as const)('the connection cut %s a m
     expect(cuts).toBeGreaterThan(STATEMENTS_MIN)
     await ledger.check(exactly)
   })
+})
+
+test('a database that falls silent in the middle of a group: its connection is given up, and the payment counts once', async () => {
+  const ledger = await openLedger()
+  await ledger.arrive('before')
+  for (const message of [1, STATEMENTS_MIN]) {
+    proxy.arm({ message, how: 'stall', onlyStatements: true })
+    await ledger.arrive(`silent-${message}`)
+    expect(proxy.hasCut).toBe(true)
+  }
+  await ledger.check(exactly)
 })
 
 test('every backend of the server terminated over and over while 200 deliveries come in: each payment once', async () => {

@@ -28,7 +28,7 @@ const tablesReadWhole = ['member']
  */
 export function planFaults(statement: MeasuredStatement, indexes: IndexColumns): string[] {
   const [entry] = entriesOf(statement.text)
-  if (entry === undefined) return []
+  if (entry === undefined || entry.mayWalk !== undefined) return []
   return statement.measurements.flatMap(({ mode, plan }) =>
     nodeFaults(plan, { entry, indexes, isLimited: false }).map((fault) => `${entry.label} (${mode}): ${fault}`),
   )
@@ -43,7 +43,7 @@ interface Surroundings {
 
 function nodeFaults(node: PlanNode, surroundings: Surroundings): string[] {
   const type = node['Node Type']
-  const isLimited = type === 'Limit' || (surroundings.isLimited && type !== 'Sort' && !/Bitmap|Aggregate|Hash/.test(type))
+  const isLimited = type === 'Limit' || (surroundings.isLimited && !/Sort|Aggregate|Hash/.test(type))
   const below = (node.Plans ?? []).flatMap((child) => nodeFaults(child, { ...surroundings, isLimited }))
   if (type === 'Seq Scan') return [`reads all of ${node['Relation Name']}`, ...below]
   const index = node['Index Name']
@@ -82,7 +82,9 @@ const BLOCKS_PER_STATEMENT = 40
 
 /** What is wrong with how much a statement touched on a large database. */
 export function effortFaults(statement: MeasuredStatement): string[] {
-  const label = entriesOf(statement.text)[0]?.label ?? statement.text
+  const [entry] = entriesOf(statement.text)
+  if (entry === undefined || entry.mayWalk !== undefined) return []
+  const { label } = entry
   return statement.measurements.flatMap((measurement) => {
     const blocks = blocksOf(measurement)
     if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * statement.rows) return []

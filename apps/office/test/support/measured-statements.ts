@@ -1,8 +1,7 @@
 import pg from 'pg'
 
-/** How PostgreSQL plans a prepared statement: for the values given, or once for all values. */
-export const planModes = ['custom', 'generic'] as const
-export type PlanMode = (typeof planModes)[number]
+/** How PostgreSQL plans a statement: for the values given, or, if it has a name and came often, once for all values. */
+export type PlanMode = 'custom' | 'generic'
 
 /** A node of `explain (format json)`, as far as it is judged. */
 export interface PlanNode {
@@ -37,7 +36,7 @@ export interface MeasuredStatement {
 
 /**
  * Runs `work` and measures every statement that the role `einmal_office` sends meanwhile, right before it is run: in the
- * same transaction, on the same connection with its settings, in both plan modes, and taken back to a savepoint.
+ * same transaction, on the same connection with its settings, in every plan mode it may get, and taken back to a savepoint.
  */
 export async function measureStatements(work: () => Promise<void>): Promise<readonly MeasuredStatement[]> {
   const prototype = pg.Client.prototype as unknown as { query: Query }
@@ -77,12 +76,14 @@ interface OfficeClient {
 interface Statement {
   readonly text: string
   readonly values: readonly unknown[]
+  readonly isNamed: boolean
 }
 
 function statementOf([config, values]: readonly unknown[]): Statement | null {
-  if (typeof config === 'string') return { text: config, values: Array.isArray(values) ? values : [] }
+  if (typeof config === 'string') return { text: config, values: Array.isArray(values) ? values : [], isNamed: false }
   if (typeof config !== 'object' || config === null || !('text' in config) || typeof config.text !== 'string') return null
-  return { text: config.text, values: 'values' in config && Array.isArray(config.values) ? config.values : [] }
+  const given = 'values' in config && Array.isArray(config.values) ? config.values : []
+  return { text: config.text, values: given, isNamed: 'name' in config && config.name !== undefined }
 }
 
 const touchedText = `select coalesce(jsonb_object_agg(c.relname, jsonb_build_object(
@@ -93,9 +94,10 @@ const touchedText = `select coalesce(jsonb_object_agg(c.relname, jsonb_build_obj
 let measuredCount = 0
 
 /** Sends all at once: what the office sends next stands behind it. */
-async function measure(send: Send, { text, values }: Statement, isInTransaction: boolean): Promise<MeasuredStatement> {
+async function measure(send: Send, { text, values, isNamed }: Statement, isInTransaction: boolean): Promise<MeasuredStatement> {
   const parameters = values.length === 0 ? '' : `(${values.map(literal).join(', ')})`
-  const answers = planModes.map((mode) => {
+  const modes: readonly PlanMode[] = isNamed ? ['custom', 'generic'] : ['custom']
+  const answers = modes.map((mode) => {
     measuredCount += 1
     const name = `measured_${measuredCount}`
     if (!isInTransaction) void ignore(send('begin'))

@@ -8,6 +8,8 @@ import { createPool } from './database.ts'
 export interface Opened<Tx> {
   readonly db: Db<Tx>
   readonly pool: pg.Pool
+  /** Another register on the same connections. */
+  another(options: PgOptions): Db<Tx>
   /** One statement in the transaction, in the words of the driver. */
   run(tx: Tx, text: string, values?: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
@@ -21,6 +23,7 @@ function openPg(config: { pipeline?: boolean }, defaults: PgOptions = {}): Open<
     return {
       db: fromPg(pool, { ...defaults, ...options }),
       pool,
+      another: (more) => fromPg(pool, { ...defaults, ...more }),
       run: (tx, text, values = []) => tx.query(text, [...values]),
       close: () => pool.end(),
     }
@@ -35,6 +38,7 @@ const openKysely: Open<Transaction<unknown>> = (url, options = {}, poolConfig = 
   return {
     db: fromKysely(kysely, { ...options, raw: CompiledQuery.raw }),
     pool,
+    another: (more) => fromKysely(kysely, { ...more, raw: CompiledQuery.raw }),
     run: (tx, text, values = []) => tx.executeQuery(CompiledQuery.raw(text, [...values])),
     close: () => kysely.destroy(),
   }

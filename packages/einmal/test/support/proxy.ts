@@ -74,7 +74,7 @@ export async function startProxy(targetUrl: string): Promise<CuttingProxy> {
           armed = null
           seen.length = 0
         }
-        if (cutOrder !== order) cut = undefined
+        if (cutOrder !== order && !isSwallowing) cut = undefined
         const isStatement = type === 'Q' || type === 'S'
         if (isStatement) asked += 1
         if (cut?.onlyStatements && !isStatement) {
