@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/{src,test}/**/*.test.ts', 'apps/office/src/**/*.test.ts', 'tidy/**/*.test.ts'],
-          exclude: ['**/*.pg.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.pg.test.ts', 'packages/*/test/fault/**', '**/node_modules/**'],
         },
       },
       {
@@ -31,6 +31,7 @@ export default defineConfig({
         },
       },
       { test: { name: 'exactly-once', include: ['apps/office/test/exactly-once/**/*.test.ts'], ...withDatabase } },
+      { test: { name: 'model', include: ['apps/office/test/model/**/*.test.ts'], ...withDatabase } },
       { test: { name: 'cases', include: ['apps/office/test/cases/**/*.test.ts'], ...withDatabase } },
       { test: { name: 'plans', include: ['apps/office/test/plans/**/*.test.ts'], ...withDatabase } },
       {

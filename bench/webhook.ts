@@ -83,7 +83,7 @@ async function measure(
 }
 
 /** Signed at this moment, since a signature is believed for five minutes. */
-function requestsFor(rival: Rival, secret: string, count: number, from: number, to: number): LoadRequest[] {
+export function requestsFor(rival: Rival, secret: string, count: number, from: number, to: number): LoadRequest[] {
   const nowMs = Date.now()
   return Array.from({ length: to - from }, (_, offset) => {
     const index = (from + offset) % (count + WARM_UP_SECONDS * 12_000)
@@ -135,7 +135,7 @@ function stripeEvent(index: number): string {
   })
 }
 
-async function startOffice(ownerUrl: string, secret: string, count: number): Promise<Rival> {
+export async function startOffice(ownerUrl: string, secret: string, count: number): Promise<Rival> {
   await migrate(ownerUrl, join(root, 'apps/office/migrations'))
   const secretKey = randomBytes(32)
   const newId = idsOf(systemClock)
@@ -182,7 +182,7 @@ async function startOffice(ownerUrl: string, secret: string, count: number): Pro
   return { name: 'office', url: line, path: `/webhooks/stripe/${endpointId}`, process: child }
 }
 
-async function startHandWritten(ownerUrl: string, secret: string, count: number): Promise<Rival> {
+export async function startHandWritten(ownerUrl: string, secret: string, count: number): Promise<Rival> {
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
   await owner.query(`

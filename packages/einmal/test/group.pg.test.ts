@@ -414,6 +414,29 @@ describe('group commit', () => {
     expect(await group(there).submit(arrival('a'))).toMatchObject({ outcome: 'done', attempt: 1, copies: 1 })
   })
 
+  test('an expected completion stands only where it came true: copies are told what the effect led to, or nothing', async () => {
+    const led = new Map([
+      ['as_expected', completionOf('as_expected')],
+      ['otherwise', { target: { type: 'review', id: '7' }, answer: 'kept' }],
+      ['to_nothing', {}],
+      ['after_failure', completionOf('after_failure')],
+    ])
+    const ids = [...led.keys()]
+    await group(here).submit(arrival('after_failure', { note: 'poison' }))
+    const work: Work<Tx, Booking> = {
+      effect: async (_tx, events) => events.map(({ incoming }) => led.get(incoming.input.id) ?? {}),
+    }
+    const submit = (opened: Opened<Tx>) =>
+      submitAll(
+        group(opened, {}, work),
+        ids.map((id) => ({ ...arrival(id), expected: completionOf(id) })),
+      )
+    const told = ids.map((id) => ({ target: led.get(id)?.target, answer: led.get(id)?.answer }))
+    for (const outcomes of [await submit(here), await submit(there)]) {
+      expect(outcomes.map(({ target, answer }) => ({ target, answer }))).toEqual(told)
+    }
+  })
+
   test('every arrival is written down with its outcome in the same transaction, copies and conflicts too', async () => {
     await database.pool.query('create table deliveries (id text, outcome text)')
     const settle = async (tx: Tx, settled: readonly Settled<Booking>[]) => {

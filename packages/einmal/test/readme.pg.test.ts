@@ -38,7 +38,7 @@ describe('the README is true', () => {
 
   test('its table of columns is that of the register', () => {
     const section = readme.slice(readme.indexOf('## The table'), readme.indexOf('## Group commit'))
-    const described = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, column]) => column)
+    const described = [...section.matchAll(/^\| `(\w+)` +\|/gm)].map(([, column]) => column)
     const created = [...defineRegister().createTable.matchAll(/^ {2}(?!constraint)([a-z_]+) /gm)].map(
       ([, column]) => column,
     )
@@ -50,7 +50,7 @@ describe('the README is true', () => {
     const union = source.slice(source.indexOf('export type KeyErrorCode'), source.indexOf('/** The value given'))
     const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code)
     const section = readme.slice(readme.indexOf('## Keys that are refused'))
-    expect([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code)).toEqual(codes)
+    expect([...section.matchAll(/^\| `(\w+)` +\|/gm)].map(([, code]) => code)).toEqual(codes)
   })
 
   test('the limits stand before the features', () => {

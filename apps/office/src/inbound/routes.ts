@@ -111,10 +111,23 @@ function receive(
   body: Buffer,
   at: Date,
 ): Received {
-  const settings = provider.settings.safeParse(endpoint.settings)
+  const settings = settingsOf(provider, endpoint)
   // Settings without a usable secret would verify everything: such an address is switched off.
-  if (!settings.success) throw new AppError('not_found', 'There is no such webhook address.')
-  return provider.receive({ headers, body }, settings.data, at.getTime())
+  if (settings === null) throw new AppError('not_found', 'There is no such webhook address.')
+  return provider.receive({ headers, body }, settings, at.getTime())
+}
+
+/** Checked once per reading of the endpoint, and not once per delivery. */
+const checkedSettings = new WeakMap<Endpoint, { readonly settings: unknown } | null>()
+
+function settingsOf(provider: AnyPaymentProvider, endpoint: Endpoint): unknown {
+  let checked = checkedSettings.get(endpoint)
+  if (checked === undefined) {
+    const parsed = provider.settings.safeParse(endpoint.settings)
+    checked = parsed.success ? { settings: parsed.data } : null
+    checkedSettings.set(endpoint, checked)
+  }
+  return checked === null ? null : checked.settings
 }
 
 async function commit(

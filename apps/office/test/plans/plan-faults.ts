@@ -28,7 +28,7 @@ const tablesReadWhole = ['member']
  */
 export function planFaults(statement: MeasuredStatement, indexes: IndexColumns): string[] {
   const [entry] = entriesOf(statement.text)
-  if (entry === undefined || entry.mayWalk !== undefined) return []
+  if (entry === undefined || (entry.isPage === true && entry.mayWalk !== undefined)) return []
   return statement.measurements.flatMap(({ mode, plan }) =>
     nodeFaults(plan, { entry, indexes, isLimited: false }).map((fault) => `${entry.label} (${mode}): ${fault}`),
   )
@@ -76,9 +76,9 @@ function isNarrow(operators: readonly string[]): boolean {
 }
 
 /** Blocks that one row may cost, with its entries in all indexes and the checks of all its foreign keys. */
-const BLOCKS_PER_ROW = 60
+const BLOCKS_PER_ROW = 30
 /** Blocks that a statement may cost beside its rows, such as the recipients of an organisation. */
-const BLOCKS_PER_STATEMENT = 40
+const BLOCKS_PER_STATEMENT = 30
 
 /** What is wrong with how much a statement touched on a large database. */
 export function effortFaults(statement: MeasuredStatement): string[] {
@@ -93,7 +93,7 @@ export function effortFaults(statement: MeasuredStatement): string[] {
   })
 }
 
-export function blocksOf({ touched }: Measurement): number {
+function blocksOf({ touched }: Measurement): number {
   return [...touched.values()].reduce((sum, { blocks }) => sum + blocks, 0)
 }
 

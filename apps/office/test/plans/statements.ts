@@ -17,7 +17,9 @@ function entry(label: string, pattern: RegExp): Entry {
 }
 
 function page(label: string, table: string): Entry {
-  const pattern = new RegExp(`^select \\* from "${table}" where organization_id = .* and id <> .* order by "id" desc limit \\$\\d+$`)
+  const pattern = new RegExp(
+    `^select \\* from "${table}" where organization_id = .* and id <> .* order by "id" desc limit \\$\\d+$`,
+  )
   return { ...entry(label, pattern), isPage: true }
 }
 
@@ -38,7 +40,10 @@ export const entries: readonly Entry[] = [
 
   entry('activities.recordActivities', /^insert into activities /),
   entry('activities.listActivities', /^select \* from "activities" .* and "subject_id" = \$2 order by "id"$/),
-  entry('activities.listActivitiesOfEvent', /^select \* from "activities" .* and "event_id" = /),
+  {
+    ...entry('activities.listActivitiesOfEvent', /^select \* from "activities" .* and "event_id" = /),
+    mayWalk: 'the history of the subjects, since the key of a line begins with neither its event nor its payment',
+  },
   entry('audit.recordAudit', /^insert into audit_entries /),
   entry('contacts.insertContact', /^insert into "contacts" /),
   entry('contacts.findContact', /^select \* from "contacts" where "id" = /),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { ReceivedEvent } from '../../src/facts/index.ts'
 import { type App, createApp } from '../../src/app.ts'
+import type { ReceivedEvent } from '../../src/facts/index.ts'
 import { listActivities } from '../../src/modules/activities/index.ts'
 import { insertContact } from '../../src/modules/contacts/index.ts'
 import { createIntegration } from '../../src/modules/integrations/index.ts'
@@ -28,37 +28,53 @@ export async function openDesk(office: TestOffice, db: Db): Promise<Desk> {
 /** Events of a group: enough that work per row shows, and few enough that all is measured in seconds. */
 const GROUP = 40
 
-/** Does everything that the office can do, in one organisation, with what is on record there. */
+/** Does everything that the office can do, in one organisation, with what is on record there, and reads it in every way. */
 export async function workThrough(desk: Desk, organization: TestOrganization, grown?: GrownOffice): Promise<void> {
-  const { office, db, app } = desk
-  const { organizationId } = organization
-  const { newId } = office
-  const api = apiOf(app, organization.apiKey)
+  await readEverything(desk, organization, await writeEverything(desk, organization, grown), grown)
+}
+
+interface Written {
+  readonly contactId: string
+  readonly invoiceId: string
+  /** One event of each sort. */
+  readonly eventIds: readonly string[]
+}
+
+export async function writeEverything(
+  desk: Desk,
+  organization: TestOrganization,
+  grown?: GrownOffice,
+): Promise<Written> {
+  const api = apiOf(desk.app, organization.apiKey)
   await setUpSender(desk, organization)
-
   const contact = await api.post('/contacts', { name: 'Muster GmbH', email: 'kontakt@muster.example' })
-  const draft = await api.post('/invoices', {
-    contactId: contact.id,
-    currency: 'EUR',
-    lines: [{ description: 'Work', unitPriceMinor: '500000' }],
-  })
-  const other = await api.post('/invoices', { currency: 'EUR', lines: [{ description: 'Work', unitPriceMinor: '100' }] })
+  const lines = [{ description: 'Work', unitPriceMinor: '500000' }]
+  const draft = await api.post('/invoices', { contactId: contact.id, currency: 'EUR', lines })
+  const other = await api.post('/invoices', { currency: 'EUR', lines })
   await api.post(`/invoices/${other.id}/issue`, undefined)
-  await payInFull(api, String(other.id), newId())
-
-  const paidEvents = await sendGroups(desk, organization, String(draft.id), grown)
+  await payInFull(api, String(other.id), desk.office.newId())
+  const eventIds = await sendGroups(desk, organization, String(draft.id), grown)
   await api.post(`/invoices/${draft.id}/issue`, undefined)
   await failAndComeAgain(desk, organization)
   await loseTheAnswer(desk, organization)
   await receiveWebhooks(desk, organization)
+  return { contactId: String(contact.id), invoiceId: String(draft.id), eventIds }
+}
 
-  await readLists(api, grown, newId)
-  for (const id of [...paidEvents, ...(grown?.eventIds.slice(0, 3) ?? [])]) await api.get(`/events/${id}`)
-  const { items: payments } = (await api.get('/payments?limit=200')) as { items: { id: string }[] }
-  for (const id of [payments[0]?.id, grown?.paymentIds[7]]) if (id !== undefined) await api.get(`/payments/${id}`)
-  for (const id of [draft.id, grown?.invoiceIds[7]]) if (id !== undefined) await api.get(`/invoices/${id}`)
-  await api.get(`/contacts/${contact.id}`)
-  await db.transaction(organizationId, (tx) => listActivities(tx, organizationId, String(contact.id)))
+async function readEverything(
+  { office, db, app }: Desk,
+  { organizationId, apiKey }: TestOrganization,
+  { contactId, invoiceId, eventIds }: Written,
+  grown: GrownOffice | undefined,
+): Promise<void> {
+  const api = apiOf(app, apiKey)
+  await readLists(api, grown, office.newId)
+  for (const id of [...eventIds, ...(grown?.eventIds.slice(0, 3) ?? [])]) await api.get(`/events/${id}`)
+  const { items } = (await api.get('/payments?limit=200')) as { items: { id: string }[] }
+  for (const id of [items[0]?.id, grown?.paymentIds[7]]) if (id !== undefined) await api.get(`/payments/${id}`)
+  for (const id of [invoiceId, grown?.invoiceIds[7]]) if (id !== undefined) await api.get(`/invoices/${id}`)
+  await api.get(`/contacts/${contactId}`)
+  await db.transaction(organizationId, (tx) => listActivities(tx, organizationId, contactId))
 }
 
 interface Api {
@@ -111,7 +127,12 @@ async function sendGroups(
   const references = [...issued.map((invoice) => invoice.number), ...(grown?.numbers ?? [])]
   const run = newId()
   const told = (name: string, reference: string | null, change: Partial<Told> = {}) =>
-    toldPayment(office, organization, { eventId: `evt_${run}_${name}`, paymentId: `pi_${run}_${name}`, reference, ...change })
+    toldPayment(office, organization, {
+      eventId: `evt_${run}_${name}`,
+      paymentId: `pi_${run}_${name}`,
+      reference,
+      ...change,
+    })
   const submit = (events: readonly ToldEvent[]) => Promise.all(events.map((event) => app.pipeline.submit(event)))
   const names = Array.from({ length: GROUP }, (_, index) => String(index))
 
@@ -122,7 +143,9 @@ async function sendGroups(
   const mentioned = await submit(names.map((name) => told(name, null, { eventId: `evt_${run}_${name}_again` })))
   // Without an invoice, with one nobody knows and with one that has no number yet; then some learn their invoice.
   const waiting = await submit(
-    names.map((name, index) => told(`w${name}`, [null, `PO-${name}`, draftId, draftId.toUpperCase()][index % 4] ?? null)),
+    names.map((name, index) =>
+      told(`w${name}`, [null, `PO-${name}`, draftId, draftId.toUpperCase()][index % 4] ?? null),
+    ),
   )
   await submit(names.map((name) => told(`w${name}`, references[1] ?? null, { eventId: `evt_${run}_w${name}_again` })))
   // Other content under a known event, and under a known payment.
@@ -199,7 +222,11 @@ async function failAndComeAgain({ office, db }: Desk, organization: TestOrganiza
   const pipeline = createPipeline({ db, clock, newId, kinds: [kind] })
   const run = newId()
   const told = (name: string) =>
-    toldPayment(office, organization, { eventId: `evt_${run}_${name}`, paymentId: `pi_${run}_${name}`, reference: null })
+    toldPayment(office, organization, {
+      eventId: `evt_${run}_${name}`,
+      paymentId: `pi_${run}_${name}`,
+      reference: null,
+    })
   for (let attempt = 1; attempt <= 5; attempt += 1) await pipeline.submit(told('kept'))
   const names = Array.from({ length: 5 }, (_, index) => String(index))
   for (const name of names) await pipeline.submit(told(name))
@@ -226,7 +253,11 @@ async function loseTheAnswer({ office, db }: Desk, organization: TestOrganizatio
   const pipeline = createPipeline({ db: losing, clock, newId, kinds: [factKind(registerPayments)] })
   const run = newId()
   const events = Array.from({ length: GROUP }, (_, index) =>
-    toldPayment(office, organization, { eventId: `evt_${run}_${index}`, paymentId: `pi_${run}_${index}`, reference: null }),
+    toldPayment(office, organization, {
+      eventId: `evt_${run}_${index}`,
+      paymentId: `pi_${run}_${index}`,
+      reference: null,
+    }),
   )
   expectAll('done', await Promise.all(events.map((event) => pipeline.submit(event))), ['kept'])
 }
@@ -249,7 +280,9 @@ async function receiveWebhooks({ office, app }: Desk, { stripe }: TestOrganizati
       type: 'payment_intent.processing',
       created: 1_773_136_797,
       livemode: true,
-      data: { object: { id: `pi_${run}`, object: 'payment_intent', status: 'processing', amount: 1_000, currency: 'eur' } },
+      data: {
+        object: { id: `pi_${run}`, object: 'payment_intent', status: 'processing', amount: 1_000, currency: 'eur' },
+      },
     }),
   ]
   for (const payload of bodies) {

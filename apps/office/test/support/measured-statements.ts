@@ -81,7 +81,8 @@ interface Statement {
 
 function statementOf([config, values]: readonly unknown[]): Statement | null {
   if (typeof config === 'string') return { text: config, values: Array.isArray(values) ? values : [], isNamed: false }
-  if (typeof config !== 'object' || config === null || !('text' in config) || typeof config.text !== 'string') return null
+  if (typeof config !== 'object' || config === null || !('text' in config) || typeof config.text !== 'string')
+    return null
   const given = 'values' in config && Array.isArray(config.values) ? config.values : []
   return { text: config.text, values: given, isNamed: 'name' in config && config.name !== undefined }
 }
@@ -94,7 +95,11 @@ const touchedText = `select coalesce(jsonb_object_agg(c.relname, jsonb_build_obj
 let measuredCount = 0
 
 /** Sends all at once: what the office sends next stands behind it. */
-async function measure(send: Send, { text, values, isNamed }: Statement, isInTransaction: boolean): Promise<MeasuredStatement> {
+async function measure(
+  send: Send,
+  { text, values, isNamed }: Statement,
+  isInTransaction: boolean,
+): Promise<MeasuredStatement> {
   const parameters = values.length === 0 ? '' : `(${values.map(literal).join(', ')})`
   const modes: readonly PlanMode[] = isNamed ? ['custom', 'generic'] : ['custom']
   const answers = modes.map((mode) => {
