@@ -15,7 +15,7 @@ create table events (
   target_capability text not null default 'neither',
   target_type text,
   target_id text,
-  answer jsonb,
+  answer json,
   fingerprint text not null default '',
   copies integer not null default 1,
   error_code text,

@@ -134,7 +134,7 @@ function createTable(table: string, short: string, scope: string, type: string):
   target_capability text not null default 'neither',
   target_type text,
   target_id text,
-  answer jsonb,
+  answer json,
   fingerprint text not null default '',
   copies integer not null default 1,
   error_code text,
@@ -173,12 +173,12 @@ const addCopiesOnce = `case when e.holder = excluded.holder then 0
 
 function oneRow(type: string): string {
   return `values ($2::uuid, $1::${type}, $3::text, $4::text, $5::text, 'completed', $6::uuid, $7::text, $8::integer,
-  $9::timestamptz, $9::timestamptz, $10::timestamptz, $10::timestamptz, $11::text, $12::text, $13::text::jsonb)`
+  $9::timestamptz, $9::timestamptz, $10::timestamptz, $10::timestamptz, $11::text, $12::text, $13::text::json)`
 }
 
 function manyRows(type: string): string {
   return `select u.id, $1::${type}, u.source, u.kind, u.external_id, 'completed', u.holder, u.fingerprint, u.copies,
-  u.arrived_at, u.arrived_at, $10::timestamptz, $10::timestamptz, u.target_type, u.target_id, u.answer::jsonb
+  u.arrived_at, u.arrived_at, $10::timestamptz, $10::timestamptz, u.target_type, u.target_id, u.answer::json
 from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::integer[], $9::timestamptz[],
   $11::text[], $12::text[], $13::text[])
   as u (id, source, kind, external_id, holder, fingerprint, copies, arrived_at, target_type, target_id, answer)`
@@ -199,7 +199,7 @@ ${rows}
 on conflict (external_id, kind, source, ${scope}) do update set copies = e.copies + ${copies},
   last_arrived_at = greatest(e.last_arrived_at, excluded.last_arrived_at)
 returning e.id, e.external_id, pg_current_xact_id()::text as transaction_id,
-  case when e.xmax <> 0 then jsonb_build_object('state', e.state, 'attempt', e.attempt, 'isFinal', e.is_final,
+  case when e.xmax <> 0 then json_build_object('state', e.state, 'attempt', e.attempt, 'isFinal', e.is_final,
     'holder', e.holder, 'leaseUntil', e.lease_until, 'targetType', e.target_type, 'targetId', e.target_id,
     'answer', e.answer, 'fingerprint', e.fingerprint, 'copies', e.copies, 'errorCode', e.error_code,
     'errorMessage', e.error_message) end as known`
@@ -216,7 +216,7 @@ where e.id = u.id and e.id = any($2::uuid[]) and e.${scope} = $1::${type} and e.
 /* `= any` beside the join: without it, a plan may start from the table as long as PostgreSQL believes it to be empty. */
 function completeText(table: string, scope: string, type: string): string {
   return `update ${table} as e set state = 'completed', finished_at = $3::timestamptz, lease_until = null,
-  target_type = u.target_type, target_id = u.target_id, answer = u.answer::jsonb
+  target_type = u.target_type, target_id = u.target_id, answer = u.answer::json
 from unnest($2::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
   as u (id, holder, target_type, target_id, answer)
 where e.id = u.id and e.id = any($2::uuid[]) and e.${scope} = $1::${type} and e.holder = u.holder

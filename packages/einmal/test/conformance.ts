@@ -426,6 +426,14 @@ export function conformance<Tx>(name: string, open: Open<Tx>): void {
       expect({ target: again.target, answer: again.answer }).toEqual(completion)
     })
 
+    test('a copy gets the very text of the first answer: order of fields, NUL and half surrogate pairs included', async () => {
+      const answer = { z: 1, a: [{ y: 'a\0b', b: '\ud800' }], '10': 1, '9': 2 }
+      const first = await once(opened.db, key('evt_text'), async () => ({ answer }))
+      const again = await once(opened.db, key('evt_text'), async () => ({ answer }))
+      expect(again.outcome).toBe('duplicate')
+      expect(JSON.stringify(again.answer)).toBe(JSON.stringify(first.answer))
+    })
+
     test.each([
       ['a text', 'true'],
       ['zero', 0],

@@ -128,7 +128,7 @@ async function measure(
     const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
     measurements.push({ mode, plan, touched: difference(touchedOf(before), touchedOf(after)) })
   }
-  const given = Math.max(1, ...values.map((value) => (Array.isArray(value) ? value.length : 1)), listLength(text))
+  const given = Math.max(1, ...values.map(elementCount), listLength(text))
   const returned = Math.max(...measurements.map(({ plan }) => plan['Actual Rows'] ?? 0))
   return { text: oneLine(text), rows: Math.max(given, returned), measurements }
 }
@@ -150,6 +150,22 @@ function difference(
     return [name, { scans: scans - known.scans, blocks: blocks - known.blocks }]
   })
   return new Map(changed.filter(([, { scans, blocks }]) => scans > 0 || blocks > 0))
+}
+
+/** Elements of a list, also of one that is written as PostgreSQL reads it, such as `{a,"b c"}`. */
+function elementCount(value: unknown): number {
+  if (Array.isArray(value)) return value.length
+  if (typeof value !== 'string' || !/^\{.*\}$/s.test(value) || isJson(value)) return 1
+  return value.match(/"(?:[^"\\]|\\.)*"|[^,{}"]+/gs)?.length ?? 0
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Parameters in the longest `in ($1, $2, …)`. */
