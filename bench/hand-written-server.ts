@@ -8,7 +8,8 @@ import fastify from 'fastify'
 import pg from 'pg'
 
 const [databaseUrl, secret] = process.argv.slice(2)
-if (databaseUrl === undefined || secret === undefined) throw new Error('usage: hand-written-server.ts <database> <secret>')
+if (databaseUrl === undefined || secret === undefined)
+  throw new Error('usage: hand-written-server.ts <database> <secret>')
 
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 20 })
 const app = fastify()
@@ -28,15 +29,15 @@ app.post<{ Body: Buffer }>('/webhooks/stripe', async (request, reply) => {
       return { duplicate: true }
     }
     const number = payment.metadata.invoice
-    const { rows } = await client.query('select id, total, paid from hand_invoices where number = $1 for update', [number])
+    const { rows } = await client.query('select id, total, paid from hand_invoices where number = $1 for update', [
+      number,
+    ])
     const [invoice] = rows
     const applied = Math.min(payment.amount_received, invoice.total - invoice.paid)
-    await client.query('insert into hand_payments (external_id, invoice_id, amount, currency) values ($1, $2, $3, $4)', [
-      payment.id,
-      invoice.id,
-      payment.amount_received,
-      payment.currency,
-    ])
+    await client.query(
+      'insert into hand_payments (external_id, invoice_id, amount, currency) values ($1, $2, $3, $4)',
+      [payment.id, invoice.id, payment.amount_received, payment.currency],
+    )
     await client.query('update hand_invoices set paid = paid + $1 where id = $2', [applied, invoice.id])
     await client.query('commit')
     return { duplicate: false, applied }
@@ -52,7 +53,10 @@ function isSigned(header: string, body: Buffer): boolean {
   const [, signedAt, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? []
   if (signedAt === undefined || signature === undefined) return false
   if (Math.abs(Date.now() / 1000 - Number(signedAt)) > 300) return false
-  const expected = createHmac('sha256', secret ?? '').update(`${signedAt}.`).update(body).digest()
+  const expected = createHmac('sha256', secret ?? '')
+    .update(`${signedAt}.`)
+    .update(body)
+    .digest()
   return timingSafeEqual(expected, Buffer.from(signature, 'hex'))
 }
 

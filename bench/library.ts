@@ -2,7 +2,7 @@
 import { createGroup, type Db, eventKey, once, uuidv7 } from 'einmal'
 import { fromPg, install } from 'einmal/pg'
 import pg from 'pg'
-import { type Measured, ratio, report, type Row } from './report.ts'
+import { type Measured, type Row, ratio, report } from './report.ts'
 
 const CALLERS = 32
 
@@ -16,7 +16,9 @@ export async function benchLibrary(ownerUrl: string): Promise<void> {
   const pool = new pg.Pool({ connectionString: url.href, max: CALLERS })
   const pipelined = new pg.Pool({ connectionString: url.href, max: CALLERS, pipeline: true } as pg.PoolConfig)
   try {
-    await pool.query('create table hand_keys (id text primary key); create table effects (id bigserial primary key, key text not null)')
+    await pool.query(
+      'create table hand_keys (id text primary key); create table effects (id bigserial primary key, key text not null)',
+    )
     const plain = fromPg(pool)
     await install(plain)
     report(await measureAll(pool, pipelined, plain))
@@ -43,7 +45,14 @@ async function measureAll(pool: pg.Pool, pipelined: pg.Pool, plain: Db<pg.PoolCl
   const grouped = (key: string) => {
     const now = new Date()
     const id = uuidv7(now.getTime())
-    return group.submit({ id, key: eventKey({ source: 'bench', kind: 'group', id: key }), fingerprint: 'v1:', holder: id, arrivedAt: now, input: null })
+    return group.submit({
+      id,
+      key: eventKey({ source: 'bench', kind: 'group', id: key }),
+      fingerprint: 'v1:',
+      holder: id,
+      arrivedAt: now,
+      input: null,
+    })
   }
   const single = (db: Db<pg.PoolClient>, kind: string) => (key: string) =>
     once(db, { source: 'bench', kind, id: key }, async (client) => {
@@ -65,7 +74,12 @@ async function measureAll(pool: pg.Pool, pipelined: pg.Pool, plain: Db<pg.PoolCl
       { work: 'grouped, 32 callers', hand, ours: fresh, ratio: ratio(fresh.perSecond, hand.perSecond) },
       { work: 'grouped, 256 callers (by hand: 32)', hand, ours: wide, ratio: ratio(wide.perSecond, hand.perSecond) },
       { work: 'grouped duplicates, 32 callers', hand, ours: again, ratio: ratio(again.perSecond, hand.perSecond) },
-      { work: 'once, one caller', hand: handAlone, ours: onceAlone, ratio: ratio(onceAlone.perSecond, handAlone.perSecond) },
+      {
+        work: 'once, one caller',
+        hand: handAlone,
+        ours: onceAlone,
+        ratio: ratio(onceAlone.perSecond, handAlone.perSecond),
+      },
       {
         work: 'once, one caller, pool with pipeline',
         hand: handAlone,

@@ -86,7 +86,13 @@ async function loadWithWrk(
   const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(stdout)
   if (found === null) throw new Error(`wrk said nothing usable:\n${stdout}`)
   const [count = 0, microseconds = 0, p50 = 0, p99 = 0, failed = 0] = found.slice(1).map(Number)
-  return { requests: count, perSecond: count / (microseconds / 1e6), p50Ms: p50 / 1000, p99Ms: p99 / 1000, non2xx: failed }
+  return {
+    requests: count,
+    perSecond: count / (microseconds / 1e6),
+    p50Ms: p50 / 1000,
+    p99Ms: p99 / 1000,
+    non2xx: failed,
+  }
 }
 
 async function loadWithAutocannon(

@@ -16,7 +16,8 @@ const server = await startEmbeddedPostgres({ dataDir, log: (message) => process.
 try {
   await printSettings(server.ownerUrl)
   if (only === undefined || only === 'library') await benchLibrary(server.ownerUrl)
-  if (only === undefined || only === 'webhook') await benchWebhook(server.ownerUrl, { seconds: 8, connections: [64, 256] })
+  if (only === undefined || only === 'webhook')
+    await benchWebhook(server.ownerUrl, { seconds: 8, connections: [64, 256] })
 } catch (error) {
   console.error(error)
   process.exitCode = 1

@@ -27,5 +27,7 @@ export function report(rows: readonly Row[]): void {
 
 function text(measured: Measured): string {
   const failed = measured.non2xx ? `, ${measured.non2xx} not 2xx` : ''
-  return `${Math.round(measured.perSecond)}/s (${measured.p50Ms.toFixed(1)}, ${measured.p99Ms.toFixed(1)}${failed})`.padEnd(27)
+  return `${Math.round(measured.perSecond)}/s (${measured.p50Ms.toFixed(1)}, ${measured.p99Ms.toFixed(1)}${failed})`.padEnd(
+    27,
+  )
 }

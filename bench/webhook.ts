@@ -16,7 +16,7 @@ import { idsOf } from '../apps/office/src/platform/ids.ts'
 import { migrate } from '../apps/office/src/platform/migrate.ts'
 import { signStripeDelivery } from '../apps/office/src/providers/index.ts'
 import { type LoadRequest, type LoadResult, load, loadGenerator } from './load.ts'
-import { ratio, report, type Row } from './report.ts'
+import { type Row, ratio, report } from './report.ts'
 
 const WARM_UP_SECONDS = 2
 const root = join(import.meta.dirname, '..')
@@ -28,7 +28,10 @@ interface Rival {
   readonly process: ChildProcess
 }
 
-export async function benchWebhook(ownerUrl: string, options: { seconds: number; connections: readonly number[] }): Promise<void> {
+export async function benchWebhook(
+  ownerUrl: string,
+  options: { seconds: number; connections: readonly number[] },
+): Promise<void> {
   const generator = await loadGenerator()
   process.stdout.write(`\nWebhooks, load by ${generator}, ${options.seconds} s each\n`)
   const rows: Row[] = []
@@ -65,13 +68,26 @@ async function measure(
   url.pathname = `/${database}`
   const count = seconds * 14_000
   const secret = `whsec_${randomBytes(24).toString('base64url')}`
-  const started = rival === 'office' ? await startOffice(url.href, secret, count) : await startHandWritten(url.href, secret, count)
+  const started =
+    rival === 'office' ? await startOffice(url.href, secret, count) : await startHandWritten(url.href, secret, count)
   try {
-    await load(generator, started.url, requestsFor(started, secret, count, 0, WARM_UP_SECONDS * 12_000), connections, WARM_UP_SECONDS)
+    await load(
+      generator,
+      started.url,
+      requestsFor(started, secret, count, 0, WARM_UP_SECONDS * 12_000),
+      connections,
+      WARM_UP_SECONDS,
+    )
     const fresh = requestsFor(started, secret, count, WARM_UP_SECONDS * 12_000, count)
     const first = await load(generator, started.url, fresh, connections, seconds)
     if (first.requests > fresh.length) throw new Error('the list of new payments was too short for this machine')
-    const again = requestsFor(started, secret, count, WARM_UP_SECONDS * 12_000, WARM_UP_SECONDS * 12_000 + Math.floor(first.requests * 0.9))
+    const again = requestsFor(
+      started,
+      secret,
+      count,
+      WARM_UP_SECONDS * 12_000,
+      WARM_UP_SECONDS * 12_000 + Math.floor(first.requests * 0.9),
+    )
     const second = await load(generator, started.url, again, connections, seconds)
     return { fresh: first, again: second }
   } finally {
@@ -142,7 +158,13 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   const authPool = createPool({ url: ownerUrl, role: 'einmal_auth', maxConnections: 1 })
   const db = createDatabase({ url: ownerUrl, role: 'einmal_office', maxConnections: 1 })
   const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const auth = createAuth({ pool: authPool, baseUrl: 'http://localhost', secret: randomUUID(), trustedOrigins: [], log: quiet })
+  const auth = createAuth({
+    pool: authPool,
+    baseUrl: 'http://localhost',
+    secret: randomUUID(),
+    trustedOrigins: [],
+    log: quiet,
+  })
   const { organizationId } = await createOrganizationWithOwner(auth, {
     organizationName: 'Bench',
     ownerName: 'Bench',
@@ -160,7 +182,9 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   await db.close()
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
-  await owner.query(`insert into contacts (id, organization_id, name, created_at) values (gen_random_uuid(), '${organizationId}', 'Customer', now())`)
+  await owner.query(
+    `insert into contacts (id, organization_id, name, created_at) values (gen_random_uuid(), '${organizationId}', 'Customer', now())`,
+  )
   await owner.query(`insert into invoices (id, organization_id, lifecycle, series, sequence, number, contact_id, currency, total_minor, issued_at, created_at)
     select gen_random_uuid(), '${organizationId}', 'issued', 'invoice', i, 'RE-' || lpad(i::text, 7, '0'), (select id from contacts), 'EUR', 11900, now(), now()
     from generate_series(1, ${count + WARM_UP_SECONDS * 12_000}) as i`)

@@ -55,7 +55,11 @@ export async function createApp(parts: AppParts): Promise<App> {
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Einmal', version: '0.1.0', description: 'Every payment counts exactly once, however often it arrives.' },
+      info: {
+        title: 'Einmal',
+        version: '0.1.0',
+        description: 'Every payment counts exactly once, however often it arrives.',
+      },
       servers: [{ url: baseUrl }],
       components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
     },
@@ -63,7 +67,9 @@ export async function createApp(parts: AppParts): Promise<App> {
     transformObject: jsonSchemaTransformObject,
   })
 
-  http.get('/', { schema: { hide: true } }, (_request, reply) => reply.type('text/html; charset=utf-8').send(welcomePage()))
+  http.get('/', { schema: { hide: true } }, (_request, reply) =>
+    reply.type('text/html; charset=utf-8').send(welcomePage()),
+  )
   http.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
   http.get('/readyz', { schema: { hide: true } }, async () => {
     await db.query('select 1', [])

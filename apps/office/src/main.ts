@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config.ts'
 import { readDemoFile, writeDemoFile } from './demo/demo-file.ts'
@@ -12,7 +13,7 @@ import { EmbeddedPostgresError, startEmbeddedPostgres } from './platform/embedde
 import { armFault } from './platform/fault-points.ts'
 import { idsOf } from './platform/ids.ts'
 import { createLog } from './platform/log.ts'
-import { migrate, MigrationError } from './platform/migrate.ts'
+import { MigrationError, migrate } from './platform/migrate.ts'
 import { deriveSecret, loadOrCreateSecretKey } from './platform/secrets.ts'
 import { ensureServerLogin } from './platform/server-login.ts'
 
@@ -51,10 +52,7 @@ async function start(): Promise<void> {
     },
   })
   const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: config.baseUrl })
-  stops.unshift(
-    () => http.close(),
-    () => pipeline.drain(),
-  )
+  stops.unshift(closerOf(http), () => pipeline.drain())
   await http.listen({ host: config.host, port: config.port })
   const { port } = http.server.address() as AddressInfo
   const url = `http://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`
@@ -106,6 +104,35 @@ function stop(): void {
       process.exit(1)
     },
   )
+}
+
+/** How often, and how long at most, the end waits for connections. */
+const SWEEP_EVERY_MS = 20
+const CLOSE_MAX_MS = 10_000
+
+/**
+ * Answers what is in flight and waits for nothing else. Left to itself, the end would wait for every connection: for one
+ * that its sender keeps for the next request after the last answer, and for one that a browser has opened in advance.
+ */
+function closerOf(http: FastifyInstance): () => Promise<void> {
+  const sockets = new Set<Socket>()
+  http.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return async () => {
+    const sweep = setInterval(() => {
+      http.server.closeIdleConnections()
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    }, SWEEP_EVERY_MS)
+    const giveUp = setTimeout(() => http.server.closeAllConnections(), CLOSE_MAX_MS)
+    try {
+      await http.close()
+    } finally {
+      clearInterval(sweep)
+      clearTimeout(giveUp)
+    }
+  }
 }
 
 /** npm may be killed without passing it on; a server without its starter would keep the port. */

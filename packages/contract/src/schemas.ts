@@ -44,7 +44,9 @@ const decimalText = (pattern: RegExp, message: string) => z.string().regex(patte
 
 export const invoiceLineInput = z.object({
   description: z.string().trim().min(1).max(1000),
-  quantity: decimalText(/^\d{1,11}(\.\d{1,4})?$/, 'must be a decimal with a point and at most four places').default('1'),
+  quantity: decimalText(/^\d{1,11}(\.\d{1,4})?$/, 'must be a decimal with a point and at most four places').default(
+    '1',
+  ),
   unitPriceMinor: decimalText(/^\d{1,15}(\.\d{1,4})?$/, 'must be minor units, with a point and at most four places')
     .or(z.int().nonnegative().transform(String))
     .describe('Net price of one unit, in minor units; may have decimals, for prices below a cent'),

@@ -11,19 +11,32 @@ export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
     '/contacts',
     { schema: { tags: ['contacts'], summary: 'Add a contact', body: contactInput, response: { 201: contact } } },
     (request, reply) =>
-      answerOnce(parts, request, reply, 'contact.create', async (tx, _eventId, { organizationId, actor, operation }) => {
-        const now = parts.clock.now()
-        const { name, email } = request.body
-        const row = await insertContact(tx, organizationId, { id: parts.newId(), name, email: email ?? null }, now)
-        const subject = { type: 'contact', id: row.id }
-        recordAudit(tx, organizationId, { actor, action: operation, subject, data: {} }, now, parts.newId)
-        return { status: 201, body: toContact(row), target: subject }
-      }),
+      answerOnce(
+        parts,
+        request,
+        reply,
+        'contact.create',
+        async (tx, _eventId, { organizationId, actor, operation }) => {
+          const now = parts.clock.now()
+          const { name, email } = request.body
+          const row = await insertContact(tx, organizationId, { id: parts.newId(), name, email: email ?? null }, now)
+          const subject = { type: 'contact', id: row.id }
+          recordAudit(tx, organizationId, { actor, action: operation, subject, data: {} }, now, parts.newId)
+          return { status: 201, body: toContact(row), target: subject }
+        },
+      ),
   )
 
   app.get(
     '/contacts',
-    { schema: { tags: ['contacts'], summary: 'List contacts', querystring: pageQuery, response: { 200: pageOf(contact) } } },
+    {
+      schema: {
+        tags: ['contacts'],
+        summary: 'List contacts',
+        querystring: pageQuery,
+        response: { 200: pageOf(contact) },
+      },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       const { cursor, limit } = request.query

@@ -109,7 +109,9 @@ async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promi
       }),
     ),
     ...activities.map((line) => toEffect('activity', line.id, { kind: line.type, subject: line.subject_type })),
-    ...notifications.map((note) => toEffect('notification', note.id, { kind: note.type, recipientId: note.recipient_id })),
+    ...notifications.map((note) =>
+      toEffect('notification', note.id, { kind: note.type, recipientId: note.recipient_id }),
+    ),
     ...domainEvents.map((fired) => toEffect('domain_event', fired.id, { kind: fired.type })),
     ...(await reviewEffects(tx, organizationId, row.id)),
   ]

@@ -53,7 +53,14 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
 
   app.get(
     '/invoices',
-    { schema: { tags: ['invoices'], summary: 'List invoices', querystring: pageQuery, response: { 200: pageOf(invoice) } } },
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'List invoices',
+        querystring: pageQuery,
+        response: { 200: pageOf(invoice) },
+      },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       const { cursor, limit } = request.query
@@ -99,7 +106,13 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
         const context = { organizationId, eventId, now: clock.now(), newId }
         const row = await issueInvoice(tx, context, request.params.id)
         const subject = { type: 'invoice', id: row.id }
-        recordAudit(tx, organizationId, { actor, action: operation, subject, data: { number: row.number } }, context.now, newId)
+        recordAudit(
+          tx,
+          organizationId,
+          { actor, action: operation, subject, data: { number: row.number } },
+          context.now,
+          newId,
+        )
         return { status: 200, body: await withLines(tx, organizationId, row), target: subject }
       }),
   )
@@ -120,7 +133,8 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
       const write = writeOf(request, 'invoice.pay', { keyRequired: true })
       const { organizationId, actor, operation, fingerprint } = write
       const given = request.body?.amount
-      if (given !== undefined && given.amountMinor < 1) throw new AppError('invalid', 'amount: must be more than nothing')
+      if (given !== undefined && given.amountMinor < 1)
+        throw new AppError('invalid', 'amount: must be more than nothing')
       const target = await db.transaction(organizationId, (tx) => getInvoice(tx, organizationId, request.params.id))
       if (target.lifecycle !== 'issued') {
         throw new AppError('invoice_not_open', `The invoice is ${target.lifecycle}; only an issued one takes payments.`)
@@ -129,7 +143,8 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
         throw new AppError('invalid', `amount.currency: the invoice is in ${target.currency}`)
       }
       const key = apiEventKey(write, newId)
-      const amount = given === undefined ? 'open_rest' : { amountMinor: BigInt(given.amountMinor), currency: given.currency }
+      const amount =
+        given === undefined ? 'open_rest' : { amountMinor: BigInt(given.amountMinor), currency: given.currency }
       const outcome = await pipeline.submit({
         organizationId,
         event: { source: key.source, kind: key.kind, id: key.id, fingerprint, content: { facts: [] } },
@@ -137,7 +152,12 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
         delivery: null,
         holder: newId(),
         arrivedAt: clock.now(),
-        audit: { actor, action: operation, subject: { type: 'invoice', id: target.id }, data: { amount: given ?? null } },
+        audit: {
+          actor,
+          action: operation,
+          subject: { type: 'invoice', id: target.id },
+          data: { amount: given ?? null },
+        },
       })
       if (outcome.wasCopy) reply.header('idempotent-replayed', 'true')
       return toPayAnswer(outcome)
@@ -179,7 +199,9 @@ function toPayAnswer(outcome: EventOutcome) {
     case 'unknown':
       throw new AppError('outcome_unknown', 'Nobody knows yet how the first request with this key ended.')
     case 'failed':
-      throw new AppError('internal', 'Nothing was booked. It is in the log under this requestId.', { cause: outcome.cause })
+      throw new AppError('internal', 'Nothing was booked. It is in the log under this requestId.', {
+        cause: outcome.cause,
+      })
   }
 }
 

@@ -16,7 +16,14 @@ import { type ApiParts, amountOf, callerOf, toPage } from './api-parts.ts'
 export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) => {
   app.get(
     '/payments',
-    { schema: { tags: ['payments'], summary: 'List payments', querystring: pageQuery, response: { 200: pageOf(payment) } } },
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'List payments',
+        querystring: pageQuery,
+        response: { 200: pageOf(payment) },
+      },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       const { cursor, limit } = request.query
@@ -48,7 +55,10 @@ async function describe(tx: Tx, organizationId: string, rows: readonly PaymentRo
   const ids = rows.map((row) => row.id)
   const allocations = Map.groupBy(await listInvoicesOfPayments(tx, organizationId, ids), (row) => row.payment_id)
   const mentions = Map.groupBy(await listMentions(tx, organizationId, ids), (row) => row.payment_id)
-  const eventsOf = (row: PaymentRow) => [row.event_id, ...(mentions.get(row.id) ?? []).map((mention) => mention.event_id)]
+  const eventsOf = (row: PaymentRow) => [
+    row.event_id,
+    ...(mentions.get(row.id) ?? []).map((mention) => mention.event_id),
+  ]
   const copies = await countCopies(tx, organizationId, rows.flatMap(eventsOf))
   return (row: PaymentRow) => ({
     id: row.id,

@@ -72,7 +72,12 @@ async function seedInvoices(parts: SeedParts, organizationId: string): Promise<D
   const { db, clock, newId } = parts
   const contactId = newId()
   await db.transaction(organizationId, (tx) =>
-    insertContact(tx, organizationId, { id: contactId, name: 'Muster GmbH', email: 'kontakt@muster.example' }, clock.now()),
+    insertContact(
+      tx,
+      organizationId,
+      { id: contactId, name: 'Muster GmbH', email: 'kontakt@muster.example' },
+      clock.now(),
+    ),
   )
   const write: ApiWrite = {
     organizationId,

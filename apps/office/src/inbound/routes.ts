@@ -35,7 +35,9 @@ const BODY_BYTES_MAX = 1024 * 1024
 export const webhookRoutes: FastifyPluginAsync<InboundParts> = async (app, parts) => {
   const failedVerifications = createFailedVerifications(parts.clock)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX }, (_request, body, done) =>
+    done(null, body),
+  )
 
   app.post<{ Params: { provider: string; endpointId: string }; Body: Buffer | undefined }>(
     '/webhooks/:provider/:endpointId',
@@ -152,7 +154,10 @@ async function commit(
   return answerOf(outcomes)
 }
 
-function keptHeaders(provider: AnyPaymentProvider, headers: Record<string, string | undefined>): Record<string, string> {
+function keptHeaders(
+  provider: AnyPaymentProvider,
+  headers: Record<string, string | undefined>,
+): Record<string, string> {
   return Object.fromEntries(
     provider.keptHeaders.flatMap((name) => {
       const value = headers[name]

@@ -1,4 +1,12 @@
-import { type Completion, createGroup, eventKey, type Incoming, type Outcome, type ReservedEvent, type Settled } from 'einmal'
+import {
+  type Completion,
+  createGroup,
+  eventKey,
+  type Incoming,
+  type Outcome,
+  type ReservedEvent,
+  type Settled,
+} from 'einmal'
 import type { Fact, Money, ReceivedEvent } from '../facts/index.ts'
 import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
 import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
@@ -311,7 +319,13 @@ async function keepFailed(parts: PipelineParts, told: ToldEvent, result: EventOu
       kind: 'failed',
       eventId: result.eventId,
       deliveryId: delivery?.id ?? null,
-      data: { source: event.source, kind: event.kind, externalId: event.id, attempt: result.attempt, reason: result.reason },
+      data: {
+        source: event.source,
+        kind: event.kind,
+        externalId: event.id,
+        attempt: result.attempt,
+        reason: result.reason,
+      },
     }
     await recordConsequences(tx, organizationId, onlyReviewItems([item]), context)
   })

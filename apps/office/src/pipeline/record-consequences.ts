@@ -1,7 +1,7 @@
 import { recordActivities } from '../modules/activities/index.ts'
 import { recordDomainEvents } from '../modules/domain-events/index.ts'
 import { listRecipients, recordNotifications } from '../modules/notifications/index.ts'
-import { answerReviewItems, recordReviewItems, type ReviewItem } from '../modules/review-items/index.ts'
+import { answerReviewItems, type ReviewItem, recordReviewItems } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
 import type { Consequences, DecisionContext } from './fact-kind.ts'
 

@@ -1,4 +1,4 @@
-import { type Db as EinmalDb, defineRegister } from 'einmal'
+import { defineRegister, type Db as EinmalDb } from 'einmal'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, sendText, type Tx } from '../platform/database.ts'
 import { arrayText } from '../platform/statement.ts'
@@ -9,7 +9,9 @@ export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
     register: defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' }),
     now: () => clock.now(),
     transaction: (organizationId, work) =>
-      db.transaction(organizationId, (tx) => work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name))),
+      db.transaction(organizationId, (tx) =>
+        work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name)),
+      ),
   }
 }
 

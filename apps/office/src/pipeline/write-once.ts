@@ -1,4 +1,4 @@
-import { commitEvents, type Completion, compositeId, eventKey, KeyError, type Outcome, recordFailure } from 'einmal'
+import { type Completion, commitEvents, compositeId, eventKey, KeyError, type Outcome, recordFailure } from 'einmal'
 import type { Actor } from '../modules/audit/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { classifyError } from 'einmal'
+import { sql as kyselySql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { sql as kyselySql } from 'kysely'
 import { createDatabase, createPool, type Db, send, sendText, sql, type Tx } from './database.ts'
 
 let database: TestDatabase

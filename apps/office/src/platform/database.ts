@@ -5,19 +5,20 @@
  * kind. Statements of one transaction travel without waiting for each other (`pg` with `pipeline`), so that what does
  * not depend on an answer costs no round trip: start them all, then await.
  */
+
+import type { Socket } from 'node:net'
 import {
   type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   Kysely,
+  sql as kyselySql,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
-  sql as kyselySql,
 } from 'kysely'
 import pg from 'pg'
-import type { Socket } from 'node:net'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 

@@ -46,7 +46,9 @@ export function parseFault(text: string): Fault {
   const [at, action, times] = text.split(':')
   const point = faultPoints.find((name) => name === at)
   if (point === undefined || (action !== 'throw' && action !== 'kill')) {
-    throw new Error(`"${text}" is no fault: use <point>:throw or <point>:kill, with a point of ${faultPoints.join(', ')}`)
+    throw new Error(
+      `"${text}" is no fault: use <point>:throw or <point>:kill, with a point of ${faultPoints.join(', ')}`,
+    )
   }
   return { at: point, action, times: times === undefined ? 1 : Number.parseInt(times, 10) }
 }

@@ -10,7 +10,11 @@ const RETRY_AFTER_SECONDS = 2
 export function installProblems(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error))
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new AppError('not_found', `There is no ${request.method} ${request.url.split('?')[0]}.`)),
+    sendProblem(
+      request,
+      reply,
+      new AppError('not_found', `There is no ${request.method} ${request.url.split('?')[0]}.`),
+    ),
   )
 }
 
@@ -43,7 +47,9 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
 function toRefusal(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const problems = error.validation.map((issue) => `${issue.instancePath.slice(1) || error.validationContext}: ${issue.message}`)
+    const problems = error.validation.map(
+      (issue) => `${issue.instancePath.slice(1) || error.validationContext}: ${issue.message}`,
+    )
     return new AppError('invalid', problems.join('; '))
   }
   if (isUnavailable(error)) return new AppError('unavailable', 'Nothing was done. Send the same again in a moment.')

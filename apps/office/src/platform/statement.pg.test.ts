@@ -8,7 +8,23 @@ beforeAll(() => client.connect())
 afterAll(() => client.end())
 
 const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed().replaceAll('\0', ''))
-const special = fc.constantFrom('', 'null', 'NULL', '{}', '{a,b}', '"', '\\', '\\"', ' ', '\t\n', 'a,b', "'", 'ü', '€', '🙂')
+const special = fc.constantFrom(
+  '',
+  'null',
+  'NULL',
+  '{}',
+  '{a,b}',
+  '"',
+  '\\',
+  '\\"',
+  ' ',
+  '\t\n',
+  'a,b',
+  "'",
+  'ü',
+  '€',
+  '🙂',
+)
 
 test('any list of texts arrives in PostgreSQL as it was', async () => {
   await fc.assert(
@@ -23,7 +39,9 @@ test('any list of texts arrives in PostgreSQL as it was', async () => {
 test('any list of bytes arrives in PostgreSQL as it was', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array()), async (list) => {
-      const { rows } = await client.query('select $1::bytea[] as list', [arrayText(list.map((bytes) => Buffer.from(bytes)))])
+      const { rows } = await client.query('select $1::bytea[] as list', [
+        arrayText(list.map((bytes) => Buffer.from(bytes))),
+      ])
       expect(rows[0].list.map((bytes: Buffer) => [...bytes])).toEqual(list.map((bytes) => [...bytes]))
     }),
     { numRuns: 200 },

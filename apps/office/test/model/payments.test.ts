@@ -53,7 +53,10 @@ const plan: fc.Arbitrary<Plan> = fc.record({
     fc.record({
       invoice: fc.option(fc.nat({ max: 2 }), { freq: 5 }),
       amount: fc.integer({ min: 1, max: 250 }),
-      currency: fc.oneof({ arbitrary: fc.constant('EUR' as const), weight: 3 }, { arbitrary: fc.constantFrom(...currencies), weight: 1 }),
+      currency: fc.oneof(
+        { arbitrary: fc.constant('EUR' as const), weight: 3 },
+        { arbitrary: fc.constantFrom(...currencies), weight: 1 },
+      ),
       sends: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 2 }),
     }),
     { minLength: 1, maxLength: 6 },
@@ -110,10 +113,13 @@ function deliverySteps(planned: Plan, invoiceIds: readonly string[], run: string
         currency: payment.currency.toLowerCase(),
         ...(isNamed ? { invoice: id } : {}),
       })
-      return Array.from({ length: times }, (): Step => async (app) => {
-        const answer = await app.deliver(organization.stripe, body)
-        expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-      })
+      return Array.from(
+        { length: times },
+        (): Step => async (app) => {
+          const answer = await app.deliver(organization.stripe, body)
+          expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+        },
+      )
     }),
   )
 }

@@ -43,7 +43,7 @@ interface Surroundings {
 
 function nodeFaults(node: PlanNode, surroundings: Surroundings): string[] {
   const type = node['Node Type']
-  const isLimited = type === 'Limit' || (surroundings.isLimited && !/Sort|Aggregate|Hash/.test(type))
+  const isLimited = type === 'Limit' || (surroundings.isLimited && !/Sort|Aggregate|Hash|Bitmap/.test(type))
   const below = (node.Plans ?? []).flatMap((child) => nodeFaults(child, { ...surroundings, isLimited }))
   if (type === 'Seq Scan') return [`reads all of ${node['Relation Name']}`, ...below]
   const index = node['Index Name']

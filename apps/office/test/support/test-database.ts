@@ -11,7 +11,9 @@ export interface TestDatabase {
 }
 
 /** A database of its own for one test file: a clone of the migrated template. */
-export async function createTestDatabase(template: 'einmal_template' | 'template1' = 'einmal_template'): Promise<TestDatabase> {
+export async function createTestDatabase(
+  template: 'einmal_template' | 'template1' = 'einmal_template',
+): Promise<TestDatabase> {
   const serverUrl = inject('ownerUrl')
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await onServer(serverUrl, async (client) => {

@@ -51,7 +51,9 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
         as u (id, endpoint_id, source, received_at, headers, body_hash, verdict, reason, answer_status)
       on conflict (id, organization_id) do nothing`,
   )
-  const links = outcomes.flatMap(({ delivery, events }) => events.map((event) => ({ deliveryId: delivery.id, ...event })))
+  const links = outcomes.flatMap(({ delivery, events }) =>
+    events.map((event) => ({ deliveryId: delivery.id, ...event })),
+  )
   if (links.length === 0) return
   void send(
     tx,

@@ -40,11 +40,11 @@ export async function listDomainEventsOfEvent(
   if (subjectIds.length === 0) return []
   return send<Selectable<Tables['domain_events']>>(
     tx,
-    // Both ends are values: a condition that computes one would wait for the row's policy, and no index could answer it.
-    sql`select d.* from unnest(${subjectIds}::text[], ${subjectIds.map((id) => `${id};`)}::text[]) as u (first, after)
+    // `offset 0` keeps the look-up by key from becoming a join, which would start from the organisation.
+    sql`select d.* from unnest(${subjectIds}::text[]) as u (subject_id)
       cross join lateral (
         select * from domain_events
-        where key >= u.first and key < u.after and organization_id = ${organizationId}::uuid
+        where key >= u.subject_id and key < u.subject_id || ';' and organization_id = ${organizationId}::uuid
           and event_id = ${eventId}::uuid
         offset 0) as d
       order by d.id`,

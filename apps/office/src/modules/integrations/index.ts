@@ -4,5 +4,6 @@
  * Invariants: secrets are stored encrypted and never given out; an address is an opaque id and says nothing.
  * Settings are checked by the provider's schema before they are stored and again when they are read.
  */
-export { createIntegration, type IntegrationInput } from './integrations.ts'
+
 export { createEndpointDirectory, type Endpoint, type EndpointDirectory } from './endpoints.ts'
+export { createIntegration, type IntegrationInput } from './integrations.ts'

@@ -20,7 +20,14 @@ export async function createIntegration(
   const integrationId = newId()
   const endpointId = newId()
   const settings = encryptSecret(secretKey, integrationId, JSON.stringify(input.settings))
-  await insertIntegration(tx, { id: integrationId, organizationId, provider: input.provider, label: input.label, settings, now })
+  await insertIntegration(tx, {
+    id: integrationId,
+    organizationId,
+    provider: input.provider,
+    label: input.label,
+    settings,
+    now,
+  })
   await insertEndpoint(tx, { id: endpointId, organizationId, integrationId, provider: input.provider })
   return { integrationId, endpointId }
 }

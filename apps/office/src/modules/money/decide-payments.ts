@@ -245,7 +245,13 @@ class Book {
         kind: 'conflict',
         eventId,
         deliveryId,
-        data: { source: fact.source, externalId: fact.externalId, target, told: toldAmount(fact), recorded: { amountMinor: Number(known.amountMinor), currency: known.currency } },
+        data: {
+          source: fact.source,
+          externalId: fact.externalId,
+          target,
+          told: toldAmount(fact),
+          recorded: { amountMinor: Number(known.amountMinor), currency: known.currency },
+        },
       })
       return { outcome: 'kept', applied: null, target, reason: 'content_differs' }
     }
@@ -256,7 +262,9 @@ class Book {
     const invoice = this.#invoiceNamedBy(reference)
     const rest = { amountMinor: known.unappliedMinor, currency: known.currency }
     const placed =
-      rest.amountMinor === 0n ? { appliedMinor: 0n, reason: null } : this.#place(known.id, rest, reference, invoice, eventId)
+      rest.amountMinor === 0n
+        ? { appliedMinor: 0n, reason: null }
+        : this.#place(known.id, rest, reference, invoice, eventId)
     this.#paymentChanges.push({
       id: known.id,
       currency: known.currency,
@@ -324,7 +332,12 @@ class Book {
   #reduceOpen(invoice: LockedInvoice, appliedMinor: bigint, eventId: string): void {
     const open = this.#openMinorOf(invoice) - appliedMinor
     this.#openMinor.set(invoice.id, open)
-    const change = this.#invoiceChanges.get(invoice.id) ?? { id: invoice.id, currency: invoice.currency, paidMinor: 0n, settled: 0 }
+    const change = this.#invoiceChanges.get(invoice.id) ?? {
+      id: invoice.id,
+      currency: invoice.currency,
+      paidMinor: 0n,
+      settled: 0,
+    }
     this.#invoiceChanges.set(invoice.id, change)
     change.paidMinor += appliedMinor
     if (open !== 0n) return
@@ -375,7 +388,13 @@ class Book {
   }
 
   /** Money that was on record found its invoice: a line of its own, and the question about it is answered. */
-  #tellOfApplication(paymentId: string, appliedMinor: bigint, rest: Money, invoice: LockedInvoice, eventId: string): void {
+  #tellOfApplication(
+    paymentId: string,
+    appliedMinor: bigint,
+    rest: Money,
+    invoice: LockedInvoice,
+    eventId: string,
+  ): void {
     this.#activities.push({
       id: this.#context.newId(),
       subject: subjectOf(invoice),

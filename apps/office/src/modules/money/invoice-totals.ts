@@ -28,7 +28,9 @@ const SCALE = 10n ** BigInt(PLACES)
  * round half away from zero, as German tax offices expect of an invoice.
  */
 export function invoiceTotals(lines: readonly InvoiceLineDraft[]): InvoiceTotals {
-  const netMinor = lines.map((line) => divideRounded(scaled(line.quantity) * scaled(line.unitPriceMinor), SCALE * SCALE))
+  const netMinor = lines.map((line) =>
+    divideRounded(scaled(line.quantity) * scaled(line.unitPriceMinor), SCALE * SCALE),
+  )
   const netByRate = new Map<bigint, bigint>()
   for (const [index, line] of lines.entries()) {
     const rate = scaled(line.taxPercent)

@@ -8,9 +8,9 @@ import { type InvoiceDraft, invoiceTotals } from './invoice-totals.ts'
 import {
   addToInvoices,
   changePayments,
+  type InvoiceRow,
   insertAllocations,
   insertDraft,
-  type InvoiceRow,
   listWaitingPayments,
   lockInvoices,
   lockMoneySubjects,
@@ -31,7 +31,10 @@ export interface MoneyContext extends DecisionContext {
 export async function createInvoice(tx: Tx, context: MoneyContext, draft: InvoiceDraft): Promise<InvoiceRow> {
   const { netMinor, totalMinor } = invoiceTotals(draft.lines)
   if (totalMinor > MAX_AMOUNT_MINOR) {
-    throw new AppError('invalid', `lines: the total of ${totalMinor} is larger than any amount that can be shown exactly`)
+    throw new AppError(
+      'invalid',
+      `lines: the total of ${totalMinor} is larger than any amount that can be shown exactly`,
+    )
   }
   const id = context.newId()
   await insertDraft(tx, context.organizationId, { id, draft, netMinor, totalMinor }, context.now)

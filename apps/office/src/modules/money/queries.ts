@@ -128,11 +128,7 @@ export async function readPayments(
 }
 
 /** Locks invoices in the order of their ids. A payment that reads an invoice's open rest holds its lock. */
-export async function lockInvoices(
-  tx: Tx,
-  organizationId: string,
-  ids: readonly string[],
-): Promise<LockedInvoice[]> {
+export async function lockInvoices(tx: Tx, organizationId: string, ids: readonly string[]): Promise<LockedInvoice[]> {
   if (ids.length === 0) return []
   return send(
     tx,
@@ -243,6 +239,7 @@ export function addToInvoices(tx: Tx, organizationId: string, changes: readonly 
 export async function listWaitingPayments(tx: Tx, organizationId: string, references: readonly string[]) {
   return send<{ id: string; source: string; originalId: string }>(
     tx,
+    // `offset 0` keeps the look-up by reference from becoming a join, which would start from the organisation.
     sql`select p.id, p.source, p.original_id as "originalId"
       from unnest(${references}::text[]) as u (reference)
       cross join lateral (

@@ -37,8 +37,16 @@ export const registerPayments: FactKind<PaymentFact, PaymentsState, PaymentRows>
     }
     const invoiceIds = new Map(resolved.map((row) => [row.reference, row.id]))
     const [, payments, invoices] = await Promise.all([
-      lockMoneySubjects(tx, organizationId, facts.map(({ fact }) => fact)),
-      readPayments(tx, organizationId, facts.map(({ fact }) => fact)),
+      lockMoneySubjects(
+        tx,
+        organizationId,
+        facts.map(({ fact }) => fact),
+      ),
+      readPayments(
+        tx,
+        organizationId,
+        facts.map(({ fact }) => fact),
+      ),
       lockInvoices(tx, organizationId, [...new Set(invoiceIds.values())]),
     ])
     return {

@@ -8,6 +8,6 @@ export {
   answerReviewItems,
   listOpenReviewItems,
   listReviewItemsOfEvent,
-  recordReviewItems,
   type ReviewItem,
+  recordReviewItems,
 } from './queries.ts'

@@ -1,5 +1,5 @@
-import { lchown, readdir, stat } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
+import { lchown, readdir, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { EmbeddedPostgresError, setDatabaseUrl } from './embedded-postgres-error.ts'
