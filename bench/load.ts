@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -83,6 +83,7 @@ async function loadWithWrk(
   await writeFile(lua, script)
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', lua, url, '--', file]
   const { stdout } = await run('wrk', args, { maxBuffer: 1024 * 1024 })
+  await Promise.all([rm(file), rm(lua)])
   const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(stdout)
   if (found === null) throw new Error(`wrk said nothing usable:\n${stdout}`)
   const [count = 0, microseconds = 0, p50 = 0, p99 = 0, failed = 0] = found.slice(1).map(Number)

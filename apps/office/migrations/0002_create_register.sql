@@ -46,7 +46,7 @@ create index events_unfinished_idx on events (organization_id, state, id) where 
 alter table events enable row level security;
 alter table events force row level security;
 create policy events_tenant on events
-  using (organization_id = nullif(current_setting('einmal.organization_id', true), '')::uuid);
+  using (organization_id = (select nullif(current_setting('einmal.organization_id', true), '')::uuid));
 
 -- An event is never deleted and never renamed; its key is the memory of every later copy.
 grant select, insert on events to einmal_office;

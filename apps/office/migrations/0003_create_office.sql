@@ -67,7 +67,7 @@ create table deliveries (
   endpoint_id uuid not null,
   source text not null,
   received_at timestamptz not null,
-  headers jsonb not null,
+  headers json not null,
   body_hash bytea not null,
   verdict text not null check (verdict in ('accepted', 'ignored', 'failed')),
   reason text,
@@ -234,7 +234,7 @@ create table activities (
   key text collate "C" not null,
   type text not null,
   event_id uuid not null,
-  data jsonb not null,
+  data json not null,
   recorded_at timestamptz not null,
   constraint activities_pkey primary key (subject_id, key, organization_id)
 );
@@ -246,7 +246,7 @@ create table notifications (
   key text collate "C" not null,
   type text not null,
   event_id uuid not null,
-  data jsonb not null,
+  data json not null,
   recorded_at timestamptz not null,
   read_at timestamptz,
   constraint notifications_pkey primary key (recipient_id, key, organization_id)
@@ -260,7 +260,7 @@ create table domain_events (
   subject_type text not null,
   subject_id uuid not null,
   event_id uuid not null,
-  data jsonb not null,
+  data json not null,
   recorded_at timestamptz not null,
   constraint domain_events_pkey primary key (key, type, organization_id)
 );
@@ -273,7 +273,7 @@ create table review_items (
   state text not null default 'open' check (state in ('open', 'decided')),
   event_id uuid not null,
   delivery_id uuid,
-  data jsonb not null,
+  data json not null,
   created_at timestamptz not null,
   decided_at timestamptz,
   decided_by text,
@@ -300,12 +300,13 @@ create table audit_entries (
   action text not null,
   subject_type text not null,
   subject_id uuid not null,
-  data jsonb not null,
+  data json not null,
   recorded_at timestamptz not null,
   constraint audit_entries_pkey primary key (id, organization_id)
 );
 
--- One policy for every table with an organisation. After `set local` the setting reads '' and not null.
+-- One policy for every table with an organisation. After `set local` the setting reads '' and not null. The setting stands
+-- in a select of its own, so that it is read once per statement and not once per row.
 do $$
 declare
   name text;
@@ -316,7 +317,7 @@ begin
   loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
-    execute format('create policy %I on %I using (organization_id = nullif(current_setting(''einmal.organization_id'', true), '''')::uuid)',
+    execute format('create policy %I on %I using (organization_id = (select nullif(current_setting(''einmal.organization_id'', true), '''')::uuid))',
       name || '_tenant', name);
     execute format('grant select, insert on %I to einmal_office', name);
   end loop;

@@ -45,6 +45,8 @@ export async function createApp(parts: AppParts): Promise<App> {
   const http = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    // One logger for all requests: making a child for each costs more than most requests log.
+    childLoggerFactory: (logger) => logger,
     genReqId: () => newId(),
     // A sender that went away must not hold up the end of the process.
     forceCloseConnections: 'idle',

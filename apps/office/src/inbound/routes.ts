@@ -85,7 +85,10 @@ async function receiveDelivery(
     if (failedVerifications.isTooMany(endpoint.endpointId, request.ip)) {
       throw new AppError('too_many_failed', 'Too many deliveries of yours did not verify; wait a minute.')
     }
-    request.log.info({ endpointId: endpoint.endpointId, reason: received.reason }, 'delivery rejected')
+    request.log.info(
+      { endpointId: endpoint.endpointId, reason: received.reason, requestId: request.id },
+      'delivery rejected',
+    )
     throw new AppError('signature_invalid', received.reason)
   }
   if (received.outcome === 'handshake') {

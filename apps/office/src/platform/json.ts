@@ -1,8 +1,8 @@
 /**
- * JSON text that PostgreSQL's jsonb takes.
+ * JSON text that PostgreSQL stores and can read fields of.
  *
- * A sender's text may hold a NUL or half a surrogate pair; jsonb refuses both, and money must not hang on a character.
- * They become visible replacement signs; the exact bytes stay in the stored body.
+ * A sender's text may hold a NUL or half a surrogate pair. Neither is text to PostgreSQL, and money must not hang on a
+ * character: they become visible replacement signs; the exact bytes stay in the stored body.
  */
 export function toJsonText(value: unknown): string {
   const text = JSON.stringify(value)

@@ -20,9 +20,9 @@ export function installProblems(app: FastifyInstance): void {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   const refusal = toRefusal(error)
-  if (refusal.code === 'internal') request.log.error({ err: error }, 'fault')
+  if (refusal.code === 'internal') request.log.error({ err: error, requestId: request.id }, 'fault')
   if (refusal.code === 'unavailable') {
-    request.log.warn({ err: error }, 'the database is away or too busy')
+    request.log.warn({ err: error, requestId: request.id }, 'the database is away or too busy')
     reply.header('retry-after', RETRY_AFTER_SECONDS)
   }
   if (refusal.code === 'in_progress') reply.header('retry-after', RETRY_AFTER_SECONDS)

@@ -17,7 +17,7 @@ export function recordActivities(tx: Tx, organizationId: string, activities: rea
   void send(
     tx,
     sql`insert into activities (id, organization_id, subject_type, subject_id, key, type, event_id, data, recorded_at)
-      select u.id, ${organizationId}::uuid, u.subject_type, u.subject_id, u.key, u.type, u.event_id, u.data::jsonb,
+      select u.id, ${organizationId}::uuid, u.subject_type, u.subject_id, u.key, u.type, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
       from unnest(${activities.map((line) => line.id)}::uuid[], ${activities.map((line) => line.subject.type)}::text[],
         ${activities.map((line) => line.subject.id)}::uuid[], ${activities.map((line) => line.key)}::text[],

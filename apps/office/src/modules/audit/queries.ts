@@ -22,6 +22,6 @@ export function recordAudit(tx: Tx, organizationId: string, entry: AuditEntry, n
     sql`insert into audit_entries (id, organization_id, actor_type, actor_id, action, subject_type, subject_id, data,
         recorded_at)
       values (${newId()}, ${organizationId}, ${entry.actor.type}, ${entry.actor.id}, ${entry.action},
-        ${entry.subject.type}, ${entry.subject.id}, ${toJsonText(entry.data)}::jsonb, ${now.toISOString()})`,
+        ${entry.subject.type}, ${entry.subject.id}, ${toJsonText(entry.data)}::json, ${now.toISOString()})`,
   )
 }

@@ -38,7 +38,7 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
     tx,
     sql`insert into deliveries (id, organization_id, endpoint_id, source, received_at, headers, body_hash, verdict,
         reason, answer_status)
-      select u.id, ${organizationId}::uuid, u.endpoint_id, u.source, u.received_at, u.headers::jsonb, u.body_hash,
+      select u.id, ${organizationId}::uuid, u.endpoint_id, u.source, u.received_at, u.headers::json, u.body_hash,
         u.verdict, u.reason, u.answer_status
       from unnest(${outcomes.map(({ delivery }) => delivery.id)}::uuid[],
         ${outcomes.map(({ delivery }) => delivery.endpointId)}::uuid[],

@@ -19,7 +19,7 @@ export function recordDomainEvents(tx: Tx, organizationId: string, events: reado
   void send(
     tx,
     sql`insert into domain_events (id, organization_id, type, key, subject_type, subject_id, event_id, data, recorded_at)
-      select u.id, ${organizationId}::uuid, u.type, u.key, u.subject_type, u.subject_id, u.event_id, u.data::jsonb,
+      select u.id, ${organizationId}::uuid, u.type, u.key, u.subject_type, u.subject_id, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
       from unnest(${events.map((event) => event.id)}::uuid[], ${events.map((event) => event.type)}::text[],
         ${events.map((event) => event.key)}::text[], ${events.map((event) => event.subject.type)}::text[],

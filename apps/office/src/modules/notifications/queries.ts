@@ -35,7 +35,7 @@ export function recordNotifications(
   void send(
     tx,
     sql`insert into notifications (id, organization_id, recipient_id, key, type, event_id, data, recorded_at)
-      select u.id, ${organizationId}::uuid, u.recipient_id, u.key, u.type, u.event_id, u.data::jsonb,
+      select u.id, ${organizationId}::uuid, u.recipient_id, u.key, u.type, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
       from unnest(${rows.map((row) => row.id)}::uuid[], ${rows.map((row) => row.recipientId)}::uuid[],
         ${rows.map((row) => row.key)}::text[], ${rows.map((row) => row.type)}::text[],

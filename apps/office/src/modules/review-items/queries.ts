@@ -16,7 +16,7 @@ export function recordReviewItems(tx: Tx, organizationId: string, items: readonl
   void send(
     tx,
     sql`insert into review_items (id, organization_id, key, kind, event_id, delivery_id, data, created_at)
-      select u.id, ${organizationId}::uuid, u.key, u.kind, u.event_id, u.delivery_id, u.data::jsonb,
+      select u.id, ${organizationId}::uuid, u.key, u.kind, u.event_id, u.delivery_id, u.data::json,
         ${now.toISOString()}::timestamptz
       from unnest(${items.map((item) => item.id)}::uuid[], ${items.map((item) => item.key)}::text[],
         ${items.map((item) => item.kind)}::text[], ${items.map((item) => item.eventId)}::uuid[],
