@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { moneyAnswer } from '@einmal/contract'
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type ArrivedDelivery, recordDeliveries } from '../modules/deliveries/index.ts'
 import type { Endpoint, EndpointDirectory } from '../modules/integrations/index.ts'
@@ -103,7 +103,7 @@ async function receiveDelivery(
     body,
     bodyHash: createHash('sha256').update(body).digest(),
   }
-  const answer = await commit(parts, endpoint, delivery, received)
+  const answer = await commit(parts, endpoint, delivery, received, request.log)
   metrics.deliveries.inc({ provider: provider.source, outcome: answer.outcome })
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds)
   return reply.status(answer.status).send(answer.body)
@@ -140,6 +140,7 @@ async function commit(
   endpoint: Endpoint,
   delivery: ArrivedDelivery,
   received: Extract<Received, { outcome: 'ignored' | 'events' }>,
+  log: FastifyBaseLogger,
 ): Promise<Answer> {
   const { organizationId } = endpoint
   if (received.outcome === 'ignored' || received.events.length === 0) {
@@ -154,6 +155,9 @@ async function commit(
       parts.pipeline.submit({ organizationId, event, delivery, holder: delivery.id, arrivedAt: delivery.receivedAt }),
     ),
   )
+  for (const { cause, eventId, attempt } of outcomes) {
+    if (cause !== undefined) log.error({ err: cause, eventId, attempt }, 'fault while booking an event')
+  }
   return answerOf(outcomes)
 }
 

@@ -262,7 +262,10 @@ async function settle(tx: Tx, settled: readonly Settled<NamedEvent>[], context: 
     })
   }
   recordDeliveries(tx, organizationId, [...outcomes.values()])
-  const conflicts = settled.filter(({ outcome }) => outcome.outcome === 'conflict')
+  // Only a source's contradiction is a question; whoever writes by hand or by program is told so at once.
+  const conflicts = settled.filter(
+    ({ outcome, incoming }) => outcome.outcome === 'conflict' && incoming.input.audit === undefined,
+  )
   if (conflicts.length > 0) {
     const items = conflicts.map((conflict) => conflictItem(conflict, context))
     await recordConsequences(tx, organizationId, onlyReviewItems(items), context)

@@ -89,14 +89,17 @@ describe('ORD-07: money that comes before its invoice waits for it, is applied o
     })
   })
 
-  test('named by the id of a draft', async () => {
+  test.each([
+    ['as it is', (id: string) => id],
+    ['in capitals', (id: string) => id.toUpperCase()],
+  ])('named by the id of a draft, %s', async (_title, written) => {
     const { organization, sandbox, books, desk } = await fixture.openCase()
     const draft = await fixture.app.post(organization, '/invoices', {
       currency: 'EUR',
       lines: [{ description: 'Work', unitPriceMinor: 10_000 }],
     })
     const id = String(draft.body['id'])
-    const data = { payment: 'pay_4', amountMinor: 4_000, currency: 'EUR', invoice: id }
+    const data = { payment: 'pay_4', amountMinor: 4_000, currency: 'EUR', invoice: written(id) }
     expect(await sandbox({ id: 'evt_4', data })).toMatchObject(booked(0))
     expect(await desk()).toMatchObject([{ kind: 'unapplied', data: { reason: 'invoice_not_issued' } }])
     expect(await fixture.app.post(organization, `/invoices/${id}/issue`)).toMatchObject({ status: 200 })

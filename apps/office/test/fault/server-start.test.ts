@@ -42,6 +42,8 @@ let template: string
 let first: { tookMs: number; demoMode: number; health: number }
 const folders: string[] = []
 const running: OfficeProcess[] = []
+/** Servers that were started by another process than this one, and may outlive it. */
+const orphans: number[] = []
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'einmal-start-'))
@@ -64,6 +66,7 @@ afterAll(async () => {
 
 /** Also after a failed test, whose processes nothing else would end. */
 async function endAll(): Promise<void> {
+  for (const pid of orphans.splice(0)) killHard(pid)
   for (const office of running.splice(0)) {
     if (office.child.exitCode === null && office.child.signalCode === null) await office.end('SIGKILL')
   }
@@ -302,10 +305,12 @@ describe('told to stop', () => {
     const office = await start(folder, { args: ['-e', starter] })
     const serverPid = Number(/server (\d+)/.exec(office.output())?.[1])
     expect(serverPid).toBeGreaterThan(0)
+    orphans.push(serverPid)
     await arrive(office, deliveryOf(await readDemo(folder), 'before'))
     const killedAtMs = performance.now()
     await office.end('SIGKILL')
     await waitFor('the server to end', () => !isAlive(serverPid))
+    orphans.length = 0
     expect(performance.now() - killedAtMs).toBeLessThan(STOP_WITH_STARTER_MAX_MS)
     await waitFor('the database to end', () => listDatabaseProcesses(folder).length === 0)
     await start(folder)

@@ -159,7 +159,7 @@ export function insertPayments(tx: Tx, organizationId: string, payments: readonl
         ${payments.map(({ amount }) => amount.amountMinor)}::bigint[],
         ${payments.map(({ amount }) => amount.currency)}::text[],
         ${payments.map((payment) => payment.appliedMinor)}::bigint[],
-        ${payments.map(({ fact }) => storable(fact.invoiceReference))}::text[],
+        ${payments.map(({ fact }) => storedReference(fact.invoiceReference))}::text[],
         ${payments.map(({ fact }) => storable(fact.payer.name))}::text[],
         ${payments.map(({ fact }) => storable(fact.payer.email))}::text[],
         ${payments.map(({ fact }) => fact.occurredAt?.toISOString() ?? null)}::timestamptz[])
@@ -190,7 +190,7 @@ export function changePayments(tx: Tx, organizationId: string, changes: readonly
         invoice_reference = coalesce(p.invoice_reference, u.invoice_reference)
       from unnest(${changes.map((change) => change.id)}::uuid[], ${changes.map((change) => change.currency)}::text[],
         ${changes.map((change) => change.appliedMinor)}::bigint[],
-        ${changes.map((change) => storable(change.invoiceReference))}::text[])
+        ${changes.map((change) => storedReference(change.invoiceReference))}::text[])
         as u (id, currency, applied_minor, invoice_reference)
       where p.id = u.id and p.id = any(${changes.map((change) => change.id)}::uuid[])
         and p.organization_id = ${organizationId}::uuid and p.currency = u.currency`,
@@ -440,6 +440,11 @@ export async function listAllocationsOfEvent(
           and reversed_at is not null) as a
       order by a.id`,
   )
+}
+
+/** As it was written; but an id in capitals is the same id, and issuing looks for it as text. */
+function storedReference(reference: string | null): string | null {
+  return reference !== null && uuid.test(reference) ? reference.toLowerCase() : storable(reference)
 }
 
 function storable(text: string | null): string | null {
