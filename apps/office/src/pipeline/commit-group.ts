@@ -10,14 +10,13 @@ import {
 import type { Fact, Money, ReceivedEvent } from '../facts/index.ts'
 import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
 import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
-import { listRecipients } from '../modules/notifications/index.ts'
 import type { AnsweredItem, ReviewItem } from '../modules/review-items/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { faultPoint } from '../platform/fault-points.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { AnyFactKind, Consequences, DecisionContext, FactResult, ToldFact } from './fact-kind.ts'
-import { onlyReviewItems, recordConsequences, writeConsequences } from './record-consequences.ts'
+import { onlyReviewItems, recordConsequences } from './record-consequences.ts'
 import { registerDatabase } from './register-database.ts'
 
 /** An event on its way in, with the delivery that brought it if one did. */
@@ -138,9 +137,6 @@ async function book(
 ): Promise<Completion[]> {
   faultPoint('pipeline.afterReserve')
   const organizationId = organizationOf(events.map((event) => event.incoming))
-  const recipients = listRecipients(tx, organizationId)
-  // Read at the very end: where something fails before, nobody would hear it fail too, and that ends the process.
-  recipients.catch(() => undefined)
   const resultsOf = new Map<string, FactResult[]>(events.map((event) => [event.eventId, []]))
   const items = onlyReviewItems(unclearItems(events, context))
   const all: Consequences[] = [{ ...items, answeredItems: answeredFailures(events) }]
@@ -159,7 +155,7 @@ async function book(
     all.push(decision.consequences)
   }
   faultPoint('pipeline.afterWrite')
-  writeConsequences(tx, organizationId, all, await recipients, context)
+  recordConsequences(tx, organizationId, all, context.now)
   writeAudit(tx, organizationId, events, context)
   faultPoint('pipeline.afterConsequences')
   return events.map((event) => toCompletion(event, resultsOf.get(event.eventId) ?? []))
@@ -268,7 +264,7 @@ async function settle(tx: Tx, settled: readonly Settled<NamedEvent>[], context: 
   )
   if (conflicts.length > 0) {
     const items = conflicts.map((conflict) => conflictItem(conflict, context))
-    await recordConsequences(tx, organizationId, onlyReviewItems(items), context)
+    recordConsequences(tx, organizationId, [onlyReviewItems(items)], context.now)
   }
   faultPoint('pipeline.beforeCommit')
 }
@@ -330,7 +326,7 @@ async function keepFailed(parts: PipelineParts, told: ToldEvent, result: EventOu
         reason: result.reason,
       },
     }
-    await recordConsequences(tx, organizationId, onlyReviewItems([item]), context)
+    recordConsequences(tx, organizationId, [onlyReviewItems([item])], context.now)
   })
   return isKept ? { ...result, outcome: 'kept', reason: 'failed' } : result
 }

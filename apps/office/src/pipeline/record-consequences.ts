@@ -1,27 +1,19 @@
 import { recordActivities } from '../modules/activities/index.ts'
 import { recordDomainEvents } from '../modules/domain-events/index.ts'
-import { listRecipients, recordNotifications } from '../modules/notifications/index.ts'
+import { recordNotifications } from '../modules/notifications/index.ts'
 import { answerReviewItems, type ReviewItem, recordReviewItems } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
-import type { Consequences, DecisionContext } from './fact-kind.ts'
+import type { Consequences } from './fact-kind.ts'
 
-/** Writes what people and rules see, in the caller's transaction. Each thing has a key, and is there once. */
-export async function recordConsequences(
-  tx: Tx,
-  organizationId: string,
-  consequences: Consequences,
-  context: DecisionContext,
-): Promise<void> {
-  writeConsequences(tx, organizationId, [consequences], await listRecipients(tx, organizationId), context)
-}
-
-/** The same with the recipients at hand: statements are sent and not awaited. */
-export function writeConsequences(
+/**
+ * Writes what people and rules see, in the caller's transaction. Each thing has a key, and is there once. Statements are
+ * sent and not awaited.
+ */
+export function recordConsequences(
   tx: Tx,
   organizationId: string,
   all: readonly Consequences[],
-  recipients: readonly string[],
-  { now, newId }: DecisionContext,
+  now: Date,
 ): void {
   const items = inKeyOrder(all.flatMap((consequences) => consequences.reviewItems))
   const notifications = [
@@ -30,7 +22,7 @@ export function writeConsequences(
   ]
   recordActivities(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.activities)), now)
   recordDomainEvents(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.domainEvents)), now)
-  recordNotifications(tx, organizationId, recipients, inKeyOrder(notifications), now, newId)
+  recordNotifications(tx, organizationId, inKeyOrder(notifications), now)
   recordReviewItems(tx, organizationId, items, now)
   answerReviewItems(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.answeredItems)), now)
 }

@@ -117,9 +117,8 @@ export function createDatabase(options: DatabaseOptions): Db {
       if (!uuid.test(organizationId)) throw new Error('a transaction needs the id of an organisation')
       const connection = new TransactionConnection(await pool.connect())
       try {
-        connection.send('begin')
-        // A literal, so that the setting also reaches the nodes of a cluster.
-        connection.send(`set local einmal.organization_id = '${organizationId}'`)
+        // The setting as a literal, so that it also reaches the nodes of a cluster.
+        void connection.send(`begin; set local einmal.organization_id = '${organizationId}'`)
         const tx = new Kysely<Tables>({ dialect: dialectOf(connection) }) as Tx
         connections.set(tx, connection)
         const value = await work(tx)

@@ -4,7 +4,7 @@ import { toJsonText } from '../../platform/json.ts'
 export interface Activity {
   readonly id: string
   readonly subject: { readonly type: 'contact' | 'invoice' | 'payment'; readonly id: string }
-  /** Names what the line tells, such as `payment:<invoice>:<source>:<external id>`. */
+  /** Names what the line tells, such as `payment:<source>:<external id>:<invoice>`. */
   readonly key: string
   readonly type: string
   readonly eventId: string

@@ -20,34 +20,45 @@ export interface DeliveryOutcome {
   readonly events: readonly { readonly eventId: string; readonly outcome: 'done' | 'duplicate' | 'kept' | 'failed' }[]
 }
 
-/** Writes deliveries with their verdicts; three statements, sent and not awaited. Safe to repeat. */
+/**
+ * Writes deliveries with their verdicts, and each body once; one statement, sent and not awaited. Safe to repeat.
+ *
+ * The bodies travel as one value and are cut apart by the database, because one value goes over the wire as it is, and a
+ * list of them as hexadecimal text of twice the size.
+ */
 export function recordDeliveries(tx: Tx, organizationId: string, outcomes: readonly DeliveryOutcome[]): void {
   if (outcomes.length === 0) return
-  recordBodies(tx, organizationId, outcomes)
-  void send(
-    tx,
-    sql`insert into deliveries (id, organization_id, endpoint_id, source, received_at, headers, body_hash, verdict,
-        reason, answer_status)
-      select u.id, ${organizationId}::uuid, u.endpoint_id, u.source, u.received_at, u.headers::json, u.body_hash,
-        u.verdict, u.reason, u.answer_status
-      from unnest(${outcomes.map(({ delivery }) => delivery.id)}::uuid[],
-        ${outcomes.map(({ delivery }) => delivery.endpointId)}::uuid[],
-        ${outcomes.map(({ delivery }) => delivery.source)}::text[],
-        ${outcomes.map(({ delivery }) => delivery.receivedAt.toISOString())}::timestamptz[],
-        ${outcomes.map(({ delivery }) => toJsonText(delivery.headers))}::text[],
-        ${outcomes.map(({ delivery }) => delivery.bodyHash)}::bytea[],
-        ${outcomes.map((outcome) => outcome.verdict)}::text[], ${outcomes.map((outcome) => outcome.reason)}::text[],
-        ${outcomes.map((outcome) => outcome.answerStatus)}::smallint[])
-        as u (id, endpoint_id, source, received_at, headers, body_hash, verdict, reason, answer_status)
-      on conflict (id, organization_id) do nothing`,
-  )
+  const { bodies, hashes, starts } = layOut(outcomes)
   const links = outcomes.flatMap(({ delivery, events }) =>
     events.map((event) => ({ deliveryId: delivery.id, ...event })),
   )
-  if (links.length === 0) return
   void send(
     tx,
-    sql`insert into delivery_events (delivery_id, event_id, organization_id, outcome)
+    sql`with new_bodies as (
+        insert into delivery_bodies (hash, organization_id, body, first_received_at)
+        select decode(u.hash, 'hex'), ${organizationId}::uuid,
+          substring(${Buffer.concat(bodies.map(({ body }) => body))}::bytea from u.start for u.length), u.received_at
+        from unnest(${hashes}::text[], ${starts}::integer[], ${bodies.map(({ body }) => body.length)}::integer[],
+          ${bodies.map(({ receivedAt }) => receivedAt.toISOString())}::timestamptz[])
+          as u (hash, start, length, received_at)
+        on conflict (hash, organization_id) do nothing
+      ), new_deliveries as (
+        insert into deliveries (id, organization_id, endpoint_id, source, received_at, headers, body_hash, verdict,
+          reason, answer_status)
+        select u.id, ${organizationId}::uuid, u.endpoint_id, u.source, u.received_at, u.headers::json,
+          decode(u.body_hash, 'hex'), u.verdict, u.reason, u.answer_status
+        from unnest(${outcomes.map(({ delivery }) => delivery.id)}::uuid[],
+          ${outcomes.map(({ delivery }) => delivery.endpointId)}::uuid[],
+          ${outcomes.map(({ delivery }) => delivery.source)}::text[],
+          ${outcomes.map(({ delivery }) => delivery.receivedAt.toISOString())}::timestamptz[],
+          ${outcomes.map(({ delivery }) => toJsonText(delivery.headers))}::text[],
+          ${outcomes.map(({ delivery }) => delivery.bodyHash.toString('hex'))}::text[],
+          ${outcomes.map((outcome) => outcome.verdict)}::text[], ${outcomes.map((outcome) => outcome.reason)}::text[],
+          ${outcomes.map((outcome) => outcome.answerStatus)}::smallint[])
+          as u (id, endpoint_id, source, received_at, headers, body_hash, verdict, reason, answer_status)
+        on conflict (id, organization_id) do nothing
+      )
+      insert into delivery_events (delivery_id, event_id, organization_id, outcome)
       select u.delivery_id, u.event_id, ${organizationId}::uuid, u.outcome
       from unnest(${links.map((link) => link.deliveryId)}::uuid[], ${links.map((link) => link.eventId)}::uuid[],
         ${links.map((link) => link.outcome)}::text[]) as u (delivery_id, event_id, outcome)
@@ -55,30 +66,18 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
   )
 }
 
-/**
- * Stores each body once. All of them travel as one value and are cut apart by the database, because one value goes over
- * the wire as it is, and a list of them as hexadecimal text of twice the size.
- */
-function recordBodies(tx: Tx, organizationId: string, outcomes: readonly DeliveryOutcome[]): void {
+/** One delivery per body, sorted by hash as all groups do, and where each body begins in all of them, counted from 1. */
+function layOut(outcomes: readonly DeliveryOutcome[]) {
   const byHash = new Map(outcomes.map(({ delivery }) => [delivery.bodyHash.toString('hex'), delivery]))
-  const bodies = [...byHash].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const hashes = [...byHash.keys()].toSorted()
+  const bodies = hashes.flatMap((hash) => byHash.get(hash) ?? [])
   let end = 0
-  const starts = bodies.map(([, { body }]) => {
+  const starts = bodies.map(({ body }) => {
     const start = end + 1
     end += body.length
     return start
   })
-  void send(
-    tx,
-    sql`insert into delivery_bodies (hash, organization_id, body, first_received_at)
-      select decode(u.hash, 'hex'), ${organizationId}::uuid,
-        substring(${Buffer.concat(bodies.map(([, { body }]) => body))}::bytea from u.start for u.length), u.received_at
-      from unnest(${bodies.map(([hash]) => hash)}::text[], ${starts}::integer[],
-        ${bodies.map(([, { body }]) => body.length)}::integer[],
-        ${bodies.map(([, { receivedAt }]) => receivedAt.toISOString())}::timestamptz[])
-        as u (hash, start, length, received_at)
-      on conflict (hash, organization_id) do nothing`,
-  )
+  return { bodies, hashes, starts }
 }
 
 /** Every arrival of the events given, in the order of arrival. */

@@ -366,7 +366,7 @@ class Book {
     this.#activities.push({
       id: this.#context.newId(),
       subject,
-      key: `payment:${invoice?.id ?? ''}:${fact.source}:${fact.externalId}`,
+      key: `payment:${fact.source}:${fact.externalId}:${invoice?.id ?? ''}`,
       type: 'payment.received',
       eventId,
       data,

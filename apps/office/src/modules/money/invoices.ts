@@ -6,10 +6,8 @@ import { MAX_AMOUNT_MINOR } from '../../platform/money.ts'
 import { decideWaiting } from './decide-payments.ts'
 import { type InvoiceDraft, invoiceTotals } from './invoice-totals.ts'
 import {
-  addToInvoices,
   changePayments,
   type InvoiceRow,
-  insertAllocations,
   insertDraft,
   listWaitingPayments,
   lockInvoices,
@@ -18,6 +16,7 @@ import {
   readInvoice,
   readWaitingPayments,
   takeNumber,
+  writeBookings,
 } from './queries.ts'
 
 /** What every write of the money desk needs beside its transaction. */
@@ -70,9 +69,8 @@ export async function issueInvoice(tx: Tx, context: MoneyContext, invoiceId: str
   markIssued(tx, organizationId, invoiceId, numbered, now)
   const issued = { ...invoice, ...numbered, lifecycle: 'issued' as const }
   const { rows, consequences } = decideWaiting(issued, payments, eventId, context)
+  writeBookings(tx, organizationId, rows, now)
   changePayments(tx, organizationId, rows.paymentChanges)
-  insertAllocations(tx, organizationId, rows.allocations, now)
-  addToInvoices(tx, organizationId, rows.invoiceChanges)
-  await recordConsequences(tx, organizationId, consequences, context)
+  recordConsequences(tx, organizationId, [consequences], now)
   return readInvoice(tx, organizationId, invoiceId)
 }

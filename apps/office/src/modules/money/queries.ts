@@ -4,13 +4,11 @@ import { listedIn, send, sql, type Tx } from '../../platform/database.ts'
 import { storableText } from '../../platform/json.ts'
 import type { Tables } from '../../platform/tables.ts'
 import type {
-  InvoiceChange,
   KnownPayment,
   LockedInvoice,
-  NewAllocation,
-  NewPayment,
   PaymentChange,
   PaymentMention,
+  PaymentRows,
   WaitingPayment,
 } from './decide-payments.ts'
 import type { InvoiceDraft } from './invoice-totals.ts'
@@ -140,31 +138,61 @@ export async function lockInvoices(tx: Tx, organizationId: string, ids: readonly
 }
 
 /**
- * Adds payments. Their subjects are locked and were read, so a row in the way is a fault: the unique key refuses it, and
- * the group is run again event by event.
+ * Adds payments and what they do to invoices, and counts up what was paid; one statement, sent and not awaited.
+ *
+ * Subjects and invoices are locked and were read, so a row in the way is a fault: the unique key refuses it, or the check
+ * on the invoice's sum, and the group is run again event by event.
+ *
+ * `width_bucket` finds an invoice's place in the sorted list of ids. A join with the list would leave PostgreSQL the
+ * choice to start from the table, and it takes that choice while it believes the table to be empty.
  */
-export function insertPayments(tx: Tx, organizationId: string, payments: readonly NewPayment[], now: Date): void {
-  if (payments.length === 0) return
+export function writeBookings(
+  tx: Tx,
+  organizationId: string,
+  rows: Pick<PaymentRows, 'payments' | 'allocations' | 'invoiceChanges'>,
+  now: Date,
+): void {
+  const { payments, allocations } = rows
+  if (payments.length === 0 && allocations.length === 0) return
+  const invoices = rows.invoiceChanges.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const invoiceIds = invoices.map((change) => change.id)
   void send(
     tx,
-    sql`insert into payments (id, organization_id, source, external_id, kind, original_id, event_id, amount_minor,
-        currency, applied_minor, invoice_reference, payer_name, payer_email, occurred_at, recorded_at)
-      select u.id, ${organizationId}::uuid, u.source, u.external_id, u.kind, u.original_id, u.event_id, u.amount_minor,
-        u.currency, u.applied_minor, u.invoice_reference, u.payer_name, u.payer_email, u.occurred_at,
-        ${now.toISOString()}::timestamptz
-      from unnest(${payments.map((payment) => payment.id)}::uuid[],
-        ${payments.map(({ fact }) => fact.source)}::text[], ${payments.map(({ fact }) => fact.externalId)}::text[],
-        ${payments.map(({ fact }) => fact.kind)}::text[], ${payments.map(({ fact }) => fact.originalId)}::text[],
-        ${payments.map((payment) => payment.eventId)}::uuid[],
-        ${payments.map(({ amount }) => amount.amountMinor)}::bigint[],
-        ${payments.map(({ amount }) => amount.currency)}::text[],
-        ${payments.map((payment) => payment.appliedMinor)}::bigint[],
-        ${payments.map(({ fact }) => storedReference(fact.invoiceReference))}::text[],
-        ${payments.map(({ fact }) => storable(fact.payer.name))}::text[],
-        ${payments.map(({ fact }) => storable(fact.payer.email))}::text[],
-        ${payments.map(({ fact }) => fact.occurredAt?.toISOString() ?? null)}::timestamptz[])
-        as u (id, source, external_id, kind, original_id, event_id, amount_minor, currency, applied_minor,
-          invoice_reference, payer_name, payer_email, occurred_at)`,
+    sql`with new_payments as (
+        insert into payments (id, organization_id, source, external_id, kind, original_id, event_id, amount_minor,
+          currency, applied_minor, invoice_reference, payer_name, payer_email, occurred_at, recorded_at)
+        select u.id, ${organizationId}::uuid, u.source, u.external_id, u.kind, u.original_id, u.event_id,
+          u.amount_minor, u.currency, u.applied_minor, u.invoice_reference, u.payer_name, u.payer_email, u.occurred_at,
+          ${now.toISOString()}::timestamptz
+        from unnest(${payments.map((payment) => payment.id)}::uuid[],
+          ${payments.map(({ fact }) => fact.source)}::text[], ${payments.map(({ fact }) => fact.externalId)}::text[],
+          ${payments.map(({ fact }) => fact.kind)}::text[], ${payments.map(({ fact }) => fact.originalId)}::text[],
+          ${payments.map((payment) => payment.eventId)}::uuid[],
+          ${payments.map(({ amount }) => amount.amountMinor)}::bigint[],
+          ${payments.map(({ amount }) => amount.currency)}::text[],
+          ${payments.map((payment) => payment.appliedMinor)}::bigint[],
+          ${payments.map(({ fact }) => storedReference(fact.invoiceReference))}::text[],
+          ${payments.map(({ fact }) => storable(fact.payer.name))}::text[],
+          ${payments.map(({ fact }) => storable(fact.payer.email))}::text[],
+          ${payments.map(({ fact }) => fact.occurredAt?.toISOString() ?? null)}::timestamptz[])
+          as u (id, source, external_id, kind, original_id, event_id, amount_minor, currency, applied_minor,
+            invoice_reference, payer_name, payer_email, occurred_at)
+      ), new_allocations as (
+        insert into allocations (id, organization_id, payment_id, invoice_id, currency, amount_minor, event_id,
+          created_at)
+        select u.id, ${organizationId}::uuid, u.payment_id, u.invoice_id, u.currency, u.amount_minor, u.event_id,
+          ${now.toISOString()}::timestamptz
+        from unnest(${allocations.map((row) => row.id)}::uuid[], ${allocations.map((row) => row.paymentId)}::uuid[],
+          ${allocations.map((row) => row.invoiceId)}::uuid[], ${allocations.map((row) => row.currency)}::text[],
+          ${allocations.map((row) => row.amountMinor)}::bigint[], ${allocations.map((row) => row.eventId)}::uuid[])
+          as u (id, payment_id, invoice_id, currency, amount_minor, event_id)
+      )
+      update invoices set version = version + 1,
+        paid_minor = paid_minor
+          + (${invoices.map((change) => change.paidMinor)}::bigint[])[width_bucket(id, ${invoiceIds}::uuid[])],
+        settle_count = settle_count
+          + (${invoices.map((change) => change.settled)}::integer[])[width_bucket(id, ${invoiceIds}::uuid[])]
+      where id = any(${invoiceIds}::uuid[]) and organization_id = ${organizationId}::uuid`,
   )
 }
 
@@ -194,44 +222,6 @@ export function changePayments(tx: Tx, organizationId: string, changes: readonly
         as u (id, currency, applied_minor, invoice_reference)
       where p.id = u.id and p.id = any(${changes.map((change) => change.id)}::uuid[])
         and p.organization_id = ${organizationId}::uuid and p.currency = u.currency`,
-  )
-}
-
-export function insertAllocations(
-  tx: Tx,
-  organizationId: string,
-  allocations: readonly NewAllocation[],
-  now: Date,
-): void {
-  if (allocations.length === 0) return
-  void send(
-    tx,
-    sql`insert into allocations (id, organization_id, payment_id, invoice_id, currency, amount_minor, event_id, created_at)
-      select u.id, ${organizationId}::uuid, u.payment_id, u.invoice_id, u.currency, u.amount_minor, u.event_id,
-        ${now.toISOString()}::timestamptz
-      from unnest(${allocations.map((row) => row.id)}::uuid[], ${allocations.map((row) => row.paymentId)}::uuid[],
-        ${allocations.map((row) => row.invoiceId)}::uuid[], ${allocations.map((row) => row.currency)}::text[],
-        ${allocations.map((row) => row.amountMinor)}::bigint[], ${allocations.map((row) => row.eventId)}::uuid[])
-        as u (id, payment_id, invoice_id, currency, amount_minor, event_id)`,
-  )
-}
-
-/**
- * Counts up what was paid. The rows are locked by `lockInvoices`; the check on the sum is what a fault runs into.
- *
- * `width_bucket` finds a row's place in the sorted list of ids. A join with the list would leave PostgreSQL the choice
- * to start from the table, and it takes that choice while it believes the table to be empty.
- */
-export function addToInvoices(tx: Tx, organizationId: string, changes: readonly InvoiceChange[]): void {
-  if (changes.length === 0) return
-  const sorted = changes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const ids = sorted.map((change) => change.id)
-  void send(
-    tx,
-    sql`update invoices set version = version + 1,
-        paid_minor = paid_minor + (${sorted.map((change) => change.paidMinor)}::bigint[])[width_bucket(id, ${ids}::uuid[])],
-        settle_count = settle_count + (${sorted.map((change) => change.settled)}::integer[])[width_bucket(id, ${ids}::uuid[])]
-      where id = any(${ids}::uuid[]) and organization_id = ${organizationId}::uuid`,
   )
 }
 

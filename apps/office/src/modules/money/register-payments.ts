@@ -2,17 +2,15 @@ import type { PaymentFact } from '../../facts/index.ts'
 import type { FactKind } from '../../pipeline/index.ts'
 import { decidePayments, moneyKey, type PaymentRows, type PaymentsState } from './decide-payments.ts'
 import {
-  addToInvoices,
   changePayments,
-  insertAllocations,
   insertMentions,
-  insertPayments,
   lockInvoices,
   lockMoneySubjects,
   lockNumberSeriesShared,
   type ResolvedReference,
   readPayments,
   resolveReferences,
+  writeBookings,
 } from './queries.ts'
 
 /**
@@ -59,11 +57,9 @@ export const registerPayments: FactKind<PaymentFact, PaymentsState, PaymentRows>
   decide: decidePayments,
 
   write(tx, organizationId, rows, { now }) {
-    insertPayments(tx, organizationId, rows.payments, now)
+    writeBookings(tx, organizationId, rows, now)
     insertMentions(tx, organizationId, rows.mentions)
     changePayments(tx, organizationId, rows.paymentChanges)
-    insertAllocations(tx, organizationId, rows.allocations, now)
-    addToInvoices(tx, organizationId, rows.invoiceChanges)
   },
 }
 

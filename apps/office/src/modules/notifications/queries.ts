@@ -1,5 +1,4 @@
 import { send, sql, type Tx } from '../../platform/database.ts'
-import type { NewId } from '../../platform/ids.ts'
 import { toJsonText } from '../../platform/json.ts'
 
 export interface Notification {
@@ -19,28 +18,25 @@ export async function listRecipients(tx: Tx, organizationId: string): Promise<st
   return rows.map((row) => row.userId)
 }
 
-/** Tells each recipient once, in one statement that is sent and not awaited. */
+/** Tells each member once, in one statement that is sent and not awaited. */
 export function recordNotifications(
   tx: Tx,
   organizationId: string,
-  recipients: readonly string[],
   notifications: readonly Notification[],
   now: Date,
-  newId: NewId,
 ): void {
-  const rows = notifications.flatMap((notification) =>
-    recipients.map((recipientId) => ({ id: newId(), recipientId, ...notification })),
-  )
-  if (rows.length === 0) return
+  if (notifications.length === 0) return
   void send(
     tx,
     sql`insert into notifications (id, organization_id, recipient_id, key, type, event_id, data, recorded_at)
-      select u.id, ${organizationId}::uuid, u.recipient_id, u.key, u.type, u.event_id, u.data::json,
+      select gen_random_uuid(), ${organizationId}::uuid, m."userId", u.key, u.type, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
-      from unnest(${rows.map((row) => row.id)}::uuid[], ${rows.map((row) => row.recipientId)}::uuid[],
-        ${rows.map((row) => row.key)}::text[], ${rows.map((row) => row.type)}::text[],
-        ${rows.map((row) => row.eventId)}::uuid[], ${rows.map((row) => toJsonText(row.data))}::text[])
-        as u (id, recipient_id, key, type, event_id, data)
+      from auth.member as m
+      cross join unnest(${notifications.map((each) => each.key)}::text[],
+        ${notifications.map((each) => each.type)}::text[], ${notifications.map((each) => each.eventId)}::uuid[],
+        ${notifications.map((each) => toJsonText(each.data))}::text[]) as u (key, type, event_id, data)
+      where m."organizationId" = ${organizationId}::uuid
+      order by m."userId", u.key
       on conflict (recipient_id, key, organization_id) do nothing`,
   )
 }
