@@ -32,7 +32,8 @@ export async function benchLibrary(ownerUrl: string): Promise<void> {
 
 async function measureAll(pool: pg.Pool, pipelined: pg.Pool, plain: Db<pg.PoolClient>): Promise<Row[]> {
   const byHand = (key: string) => handWritten(pool, key)
-  const group = createGroup<pg.PoolClient, null>(fromPg(pipelined), {
+  const piped = fromPg(pipelined)
+  const group = createGroup<pg.PoolClient, null>(piped, {
     async effect(client, events) {
       await client.query({
         name: 'effect',
@@ -68,7 +69,7 @@ async function measureAll(pool: pg.Pool, pipelined: pg.Pool, plain: Db<pg.PoolCl
     const wide = await measure(100_000, 256, (index) => grouped(`${round}-w-${index}`))
     const handAlone = await measure(3_000, 1, (index) => byHand(`${round}-a-${index}`))
     const onceAlone = await measure(3_000, 1, (index) => single(plain, 'once')(`${round}-o-${index}`))
-    const oncePipelined = await measure(3_000, 1, (index) => single(fromPg(pipelined), 'piped')(`${round}-p-${index}`))
+    const oncePipelined = await measure(3_000, 1, (index) => single(piped, 'piped')(`${round}-p-${index}`))
     if (round === 'warm') continue
     rows.push(
       { work: 'grouped, 32 callers', hand, ours: fresh, ratio: ratio(fresh.perSecond, hand.perSecond) },

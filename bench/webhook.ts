@@ -183,10 +183,10 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
   await owner.query(
-    `insert into contacts (id, organization_id, name, created_at) values (gen_random_uuid(), '${organizationId}', 'Customer', now())`,
+    `insert into contacts (id, organization_id, name, created_at) values (uuidv7(), '${organizationId}', 'Customer', now())`,
   )
   await owner.query(`insert into invoices (id, organization_id, lifecycle, series, sequence, number, contact_id, currency, total_minor, issued_at, created_at)
-    select gen_random_uuid(), '${organizationId}', 'issued', 'invoice', i, 'RE-' || lpad(i::text, 7, '0'), (select id from contacts), 'EUR', 11900, now(), now()
+    select uuidv7(), '${organizationId}', 'issued', 'invoice', i, 'RE-' || lpad(i::text, 7, '0'), (select id from contacts), 'EUR', 11900, now(), now()
     from generate_series(1, ${count + WARM_UP_SECONDS * 12_000}) as i`)
   await owner.query('vacuum analyze')
   await owner.end()

@@ -178,8 +178,6 @@ create table payments (
   recorded_at timestamptz not null,
   constraint payments_pkey primary key (id, organization_id, currency),
   constraint payments_external_id_key unique (external_id, kind, source, organization_id),
-  constraint payments_subject_fkey foreign key (original_id, source, organization_id)
-    references money_subjects (external_id, source, organization_id),
   constraint payments_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
   constraint payments_sum_check check (applied_minor + returned_minor <= amount_minor)
 ) with (fillfactor = 90);
@@ -211,18 +209,18 @@ create table allocations (
   created_at timestamptz not null,
   reversed_at timestamptz,
   reversal_reason text,
-  constraint allocations_pkey primary key (id, organization_id),
+  -- Behind the payment, so that one index serves both.
+  constraint allocations_pkey primary key (payment_id, id, organization_id),
   constraint allocations_payment_fkey foreign key (payment_id, organization_id, currency)
     references payments (id, organization_id, currency),
   constraint allocations_invoice_fkey foreign key (invoice_id, organization_id, currency)
     references invoices (id, organization_id, currency),
   constraint allocations_reversed_check check ((reversed_at is null) = (reversal_reason is null))
 );
-create unique index allocations_live_key on allocations (payment_id, invoice_id, organization_id)
+create unique index allocations_live_key on allocations (invoice_id, payment_id, organization_id)
   where reversed_at is null;
--- The rest of a payment's allocations. Partial, so that the usual payment does not pay for it.
-create index allocations_reversed_idx on allocations (payment_id, organization_id) where reversed_at is not null;
-create index allocations_invoice_idx on allocations (invoice_id, organization_id);
+-- The rest of an invoice's allocations. Partial, so that the usual payment does not pay for it.
+create index allocations_reversed_idx on allocations (invoice_id, organization_id) where reversed_at is not null;
 
 -- Consequences: what people and rules see. Each has a key of its own, so that a hole in one layer is caught by the next;
 -- the key is the primary key, because nothing else points at these rows and every index is paid for by every payment.

@@ -9,7 +9,6 @@ export const errors = {
   in_progress: { status: 409, title: 'The same request is being worked on' },
   invoice_not_draft: { status: 409, title: 'The invoice is no draft any more' },
   invoice_not_open: { status: 409, title: 'The invoice takes no payment' },
-  version_stale: { status: 409, title: 'Somebody else changed this meanwhile' },
   outcome_unknown: { status: 409, title: 'Nobody knows yet how this ended' },
   failed_for_good: { status: 409, title: 'This failed for good' },
   body_too_large: { status: 413, title: 'The body is too large' },

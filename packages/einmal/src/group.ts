@@ -40,7 +40,7 @@ interface Queue<Input> {
   running: number
 }
 
-const DEFAULT_CONCURRENCY = 1
+const DEFAULT_CONCURRENCY = 2
 const DEFAULT_MAX_SIZE = 500
 const DEFAULT_MAX_WAITING = 20_000
 

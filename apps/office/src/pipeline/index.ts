@@ -16,5 +16,4 @@ export {
   type ToldFact,
 } from './fact-kind.ts'
 export { recordConsequences } from './record-consequences.ts'
-export { registerDatabase } from './register-database.ts'
 export { type ApiWrite, apiEventKey, type WriteAnswer, writeOnce } from './write-once.ts'

@@ -9,12 +9,7 @@ import type { Consequences } from './fact-kind.ts'
  * Writes what people and rules see, in the caller's transaction. Each thing has a key, and is there once. Statements are
  * sent and not awaited.
  */
-export function recordConsequences(
-  tx: Tx,
-  organizationId: string,
-  all: readonly Consequences[],
-  now: Date,
-): void {
+export function recordConsequences(tx: Tx, organizationId: string, all: readonly Consequences[], now: Date): void {
   const items = inKeyOrder(all.flatMap((consequences) => consequences.reviewItems))
   const notifications = [
     ...all.flatMap((consequences) => consequences.notifications),

@@ -6,7 +6,6 @@
  * invoice's counters move only together with an allocation, under the invoice's lock; numbers have no gap and no twin.
  * Records `payment.received`, `invoice.issued`, `invoice.paid`. Money is booked by `registerPayments` and nowhere else.
  */
-export { type InvoiceDraft, type InvoiceLineDraft, invoiceTotals } from './invoice-totals.ts'
 export { createInvoice, issueInvoice, type MoneyContext } from './invoices.ts'
 export {
   type AllocationRow,

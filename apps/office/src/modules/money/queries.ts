@@ -423,11 +423,7 @@ export async function listAllocationsOfEvent(
       cross join lateral (
         select * from allocations
         where payment_id = u.payment_id and organization_id = ${organizationId}::uuid and event_id = ${eventId}::uuid
-          and reversed_at is null
-        union all
-        select * from allocations
-        where payment_id = u.payment_id and organization_id = ${organizationId}::uuid and event_id = ${eventId}::uuid
-          and reversed_at is not null) as a
+        offset 0) as a
       order by a.id`,
   )
 }
