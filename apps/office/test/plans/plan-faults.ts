@@ -84,12 +84,13 @@ const BLOCKS_PER_STATEMENT = 30
 export function effortFaults(statement: MeasuredStatement): string[] {
   const [entry] = entriesOf(statement.text)
   if (entry === undefined || entry.mayWalk !== undefined) return []
-  const { label } = entry
+  const { label, rowsEach = 1 } = entry
+  const rows = statement.rows * rowsEach
   return statement.measurements.flatMap((measurement) => {
     const blocks = blocksOf(measurement)
-    if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * statement.rows) return []
+    if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * rows) return []
     const most = [...measurement.touched].toSorted(([, a], [, b]) => b.blocks - a.blocks)[0]
-    return [`${label} (${measurement.mode}): ${blocks} blocks for ${statement.rows} rows, most of them in ${most?.[0]}`]
+    return [`${label} (${measurement.mode}): ${blocks} blocks for ${rows} rows, most of them in ${most?.[0]}`]
   })
 }
 

@@ -10,6 +10,8 @@ export interface Entry {
   readonly isPage?: true
   /** Why its effort may grow with the organisation. */
   readonly mayWalk?: string
+  /** Rows that it writes for each that it is given: one per table, or one per member. */
+  readonly rowsEach?: number
 }
 
 function entry(label: string, pattern: RegExp): Entry {
@@ -48,7 +50,7 @@ export const entries: readonly Entry[] = [
   entry('contacts.insertContact', /^insert into "contacts" /),
   entry('contacts.findContact', /^select \* from "contacts" where "id" = /),
   page('contacts.listContacts', 'contacts'),
-  entry('deliveries.recordDeliveries', /^with new_bodies as \( insert into delivery_bodies /),
+  { ...entry('deliveries.recordDeliveries', /^with new_bodies as \( insert into delivery_bodies /), rowsEach: 3 },
   entry('deliveries.listDeliveriesOfEvents', /^select .* from "delivery_events" as "link" inner join "deliveries" /),
   entry('domain-events.recordDomainEvents', /^insert into domain_events /),
   entry('domain-events.listDomainEventsOfEvent', /^select d\.\* from unnest\(.* from domain_events /),
@@ -64,7 +66,7 @@ export const entries: readonly Entry[] = [
   entry('money.lockMoneySubjects', /^insert into money_subjects /),
   entry('money.readPayments', /^select p\.id, p\.source, p\.kind, .* from unnest\(/),
   entry('money.lockInvoices', /^select .* from invoices where id = any\(.* for no key update$/),
-  entry('money.writeBookings', /^with new_payments as \( insert into payments /),
+  { ...entry('money.writeBookings', /^with new_payments as \( insert into payments /), rowsEach: 3 },
   entry('money.insertMentions', /^insert into payment_mentions /),
   entry('money.changePayments', /^update payments /),
   entry('money.listWaitingPayments', /^select p\.id, p\.source, p\.original_id .* from unnest\(/),
@@ -77,11 +79,11 @@ export const entries: readonly Entry[] = [
   entry('money.listInvoiceLines', /^select \* from "invoice_lines" /),
   entry('money.findPayment', /^select \* from "payments" where "id" = /),
   page('money.listPayments', 'payments'),
-  entry('money.listInvoicesOfPayments', /^select .* from "allocations" as "a" inner join "invoices" /),
+  entry('money.listInvoicesOfPayments', /^select a\.payment_id, a\.invoice_id, i\.contact_id from unnest/),
   entry('money.listMentions', /^select .* from "payment_mentions" /),
   entry('money.listAllocationsOfEvent', /^select a\.\* from unnest\(.* from allocations /),
   entry('notifications.listRecipients', /^select "userId" from auth\.member /),
-  entry('notifications.recordNotifications', /^insert into notifications /),
+  { ...entry('notifications.recordNotifications', /^insert into notifications /), rowsEach: 3 },
   entry('notifications.listNotificationsByKey', /^select \* from "notifications" .* and "key" in /),
   { ...listEvents, matches: (text) => listEvents.matches(text) && !isFilteredByOrigin(text) },
   {

@@ -46,7 +46,7 @@ export async function measureStatements(work: () => Promise<void>): Promise<read
   prototype.query = function (this: OfficeClient, ...given: unknown[]) {
     const statement = statementOf(given)
     if (statement !== null && this.connectionParameters.options?.includes('role=einmal_office') === true) {
-      if (statement.text === 'begin') inTransaction.add(this)
+      if (/^begin\b/.test(statement.text)) inTransaction.add(this)
       else if (/^(commit|rollback)\b/.test(statement.text)) inTransaction.delete(this)
       else if (!statement.text.startsWith('set ')) {
         const send: Send = (text) => original.call(this, text) as Promise<pg.QueryResult>

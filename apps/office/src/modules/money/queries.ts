@@ -385,17 +385,21 @@ export async function listPayments(
 /** Invoices that payments are applied to, with the contact they belong to. */
 export async function listInvoicesOfPayments(tx: Tx, organizationId: string, paymentIds: readonly string[]) {
   if (paymentIds.length === 0) return []
-  return tx
-    .selectFrom('allocations as a')
-    .innerJoin('invoices as i', (join) =>
-      join.onRef('i.id', '=', 'a.invoice_id').onRef('i.organization_id', '=', 'a.organization_id'),
-    )
-    .select(['a.payment_id', 'a.invoice_id', 'i.contact_id'])
-    .where('a.organization_id', '=', organizationId)
-    .where('a.payment_id', 'in', paymentIds)
-    .where('a.reversed_at', 'is', null)
-    .orderBy('a.id')
-    .execute()
+  return send<{ payment_id: string; invoice_id: string; contact_id: string | null }>(
+    tx,
+    // `offset 0` keeps the look-up by payment apart: together with the condition behind it, the key of the live
+    // allocations would look just as good, which leads with the invoice.
+    sql`select a.payment_id, a.invoice_id, i.contact_id
+      from unnest(${paymentIds}::uuid[]) as u (payment_id)
+      cross join lateral (
+        select id, payment_id, invoice_id, reversed_at from allocations
+        where payment_id = u.payment_id and organization_id = ${organizationId}::uuid offset 0) as a
+      cross join lateral (
+        select contact_id from invoices
+        where id = a.invoice_id and organization_id = ${organizationId}::uuid limit 1) as i
+      where a.reversed_at is null
+      order by a.id`,
+  )
 }
 
 /** Events about payments beside the ones that booked them. */
