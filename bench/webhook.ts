@@ -181,6 +181,7 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   await authPool.end()
   await db.close()
   const owner = new pg.Client({ connectionString: ownerUrl })
+  owner.on('error', () => undefined)
   await owner.connect()
   await owner.query(
     `insert into contacts (id, organization_id, name, created_at) values (uuidv7(), '${organizationId}', 'Customer', now())`,
@@ -198,7 +199,6 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
       DATABASE_URL: ownerUrl,
       EINMAL_SECRET_KEY: secretKey.toString('base64'),
       EINMAL_LOG_LEVEL: 'warn',
-      ...(process.env['EINMAL_BENCH_NODE_OPTIONS'] ? { NODE_OPTIONS: process.env['EINMAL_BENCH_NODE_OPTIONS'] } : {}),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -208,6 +208,7 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
 
 export async function startHandWritten(ownerUrl: string, secret: string, count: number): Promise<Rival> {
   const owner = new pg.Client({ connectionString: ownerUrl })
+  owner.on('error', () => undefined)
   await owner.connect()
   await owner.query(`
     create table hand_keys (id text primary key);

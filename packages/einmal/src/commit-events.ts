@@ -79,12 +79,15 @@ const MAX_TRIES = 3
  * Deadlocks, serialization failures and lost connections run it again with the same holders, three times at most; a
  * commit whose answer got lost is thereby found as one's own. Any other error of the effect is thrown, and nothing of
  * this call remains.
+ *
+ * @param options.onSent is called when everything is sent and only the commit is to come; again, if it is run again.
  */
 export async function commitEvents<NativeTx, Input>(
   db: Db<NativeTx>,
   scope: string,
   incoming: readonly Incoming<Input>[],
   work: Work<NativeTx, Input>,
+  options: { readonly onSent?: () => void } = {},
 ): Promise<Outcome[]> {
   const { rounds, entries } = fold(scope, incoming)
   const earlierTransactions: string[] = []
@@ -113,6 +116,7 @@ export async function commitEvents<NativeTx, Input>(
           tx,
           incoming.map((item, index) => ({ incoming: item, outcome: outcomes[index] as Outcome })),
         )
+        options.onSent?.()
         return outcomes
       })
     } catch (error) {

@@ -5,8 +5,6 @@ import { commitOne, recordFailure } from './once.ts'
 export interface GroupOptions {
   /** Events in one transaction at most. */
   readonly maxSize?: number
-  /** Transactions in flight per scope. More than one overlaps the flush of one with the statements of another. Default 1. */
-  readonly concurrency?: number
   /** Arrivals that may wait, over all scopes; one more is refused with `GroupFullError`, and nothing of it happens. */
   readonly maxWaiting?: number
 }
@@ -35,20 +33,15 @@ interface Waiting<Input> {
   readonly reject: (error: unknown) => void
 }
 
-interface Queue<Input> {
-  readonly waiting: Waiting<Input>[]
-  running: number
-}
-
-const DEFAULT_CONCURRENCY = 2
 const DEFAULT_MAX_SIZE = 500
 const DEFAULT_MAX_WAITING = 20_000
 
 /**
- * Commits events in groups: what arrives while a commit is in flight forms the next group of its scope.
+ * Commits events in groups: what arrives while a group is under way forms the next group of its scope.
  *
  * An idle scope commits at once, so nobody waits for a timer; under load a group pays for one round of statements and
- * one flush to disk, whatever its size. The guarantees are those of `once`, event by event.
+ * one flush to disk, whatever its size. The next group begins when the last statement of the one before is sent, so
+ * that the database works on one while the other is prepared. The guarantees are those of `once`, event by event.
  */
 export function createGroup<NativeTx, Input>(
   db: Db<NativeTx>,
@@ -57,34 +50,38 @@ export function createGroup<NativeTx, Input>(
 ): Group<Input> {
   const maxSize = options.maxSize ?? DEFAULT_MAX_SIZE
   const maxWaiting = options.maxWaiting ?? DEFAULT_MAX_WAITING
-  const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY
-  const queues = new Map<string, Queue<Input>>()
+  const queues = new Map<string, Waiting<Input>[]>()
   let waitingCount = 0
+  let running = 0
   let drained: PromiseWithResolvers<void> | null = null
 
-  async function runScope(scope: string, queue: Queue<Input>): Promise<void> {
-    queue.running += 1
+  async function runScope(scope: string, queue: Waiting<Input>[]): Promise<void> {
     // After the requests that are readable at this moment, so that a burst into an idle office is one group already.
     await new Promise<void>((resolve) => setImmediate(resolve))
-    while (queue.waiting.length > 0) {
-      const group = queue.waiting.splice(0, maxSize)
+    let before: Promise<void> = Promise.resolve()
+    while (queue.length > 0) {
+      const group = queue.splice(0, maxSize)
       waitingCount -= group.length
-      await runGroup(scope, group)
+      const sent = Promise.withResolvers<void>()
+      const ended = runGroup(scope, group, sent.resolve)
+      await Promise.race([sent.promise, ended])
+      // Never more than two: the database would only divide itself among smaller groups.
+      await before
+      before = ended
     }
-    queue.running -= 1
-    if (queue.running === 0) queues.delete(scope)
-    if (queues.size > 0) return
-    drained?.resolve()
-    drained = null
+    // Whoever comes from here on need not wait for the last group to end.
+    queues.delete(scope)
+    await before
   }
 
-  async function runGroup(scope: string, group: readonly Waiting<Input>[]): Promise<void> {
+  async function runGroup(scope: string, group: readonly Waiting<Input>[], onSent: () => void): Promise<void> {
     try {
       const outcomes = await commitEvents(
         db,
         scope,
         group.map((waiting) => waiting.incoming),
         work,
+        { onSent },
       )
       for (const [index, waiting] of group.entries()) waiting.resolve(outcomes[index] as Outcome)
     } catch (error) {
@@ -92,8 +89,8 @@ export function createGroup<NativeTx, Input>(
         for (const waiting of group) waiting.reject(error)
       } else if (group.length > 1) {
         const middle = Math.ceil(group.length / 2)
-        await runGroup(scope, group.slice(0, middle))
-        await runGroup(scope, group.slice(middle))
+        await runGroup(scope, group.slice(0, middle), onSent)
+        await runGroup(scope, group.slice(middle), onSent)
       } else {
         for (const waiting of group) await settleFailure(waiting, error)
       }
@@ -132,14 +129,24 @@ export function createGroup<NativeTx, Input>(
       const { scope } = incoming.key
       const waiting = { incoming, resolve, reject }
       waitingCount += 1
-      const queue = queues.get(scope) ?? { waiting: [], running: 0 }
-      queues.set(scope, queue)
-      queue.waiting.push(waiting)
-      if (queue.running < concurrency) void runScope(scope, queue)
+      const queue = queues.get(scope)
+      if (queue === undefined) {
+        const started = [waiting]
+        queues.set(scope, started)
+        running += 1
+        void runScope(scope, started).then(() => {
+          running -= 1
+          if (running > 0) return
+          drained?.resolve()
+          drained = null
+        })
+      } else {
+        queue.push(waiting)
+      }
       return promise
     },
     async drain() {
-      if (queues.size === 0) return
+      if (running === 0) return
       drained ??= Promise.withResolvers<void>()
       await drained.promise
     },

@@ -76,6 +76,18 @@ const writes = [
     body: undefined,
     otherBody: { and: 'more' },
   },
+  {
+    name: 'the news that an invoice was issued',
+    table: "domain_events where type = 'invoice.issued' and true",
+    rows: 1,
+    action: 'invoice.issue',
+    path: async (organization: TestOrganization) => {
+      const created = await post(organization, pair.url(0), '/invoices', 'its-draft', draft)
+      return `/invoices/${String(created.body['id'])}/issue`
+    },
+    body: undefined,
+    otherBody: { and: 'more' },
+  },
 ] as const
 
 describe.each(writes.map((write) => [write.name, write] as const))('%s through the API', (_name, write) => {

@@ -28,7 +28,7 @@ test.each([
   ['the money of a payment', 'payments', 'external_id, kind, source, organization_id'],
   ['the subject of money', 'money_subjects', 'external_id, source, organization_id'],
   ['a later news of a payment', 'payment_mentions', 'payment_id, event_id, organization_id'],
-  ['a payment on an invoice', 'allocations', 'payment_id, invoice_id, organization_id'],
+  ['a payment on an invoice', 'allocations', 'invoice_id, payment_id, organization_id'],
   ['a number of an invoice', 'invoices', 'number, organization_id'],
   ['a series of numbers', 'number_series', 'name, organization_id'],
   ['an activity line', 'activities', 'subject_id, key, organization_id'],

@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/database.ts'
 import { AppError } from '../../platform/errors.ts'
 import { faultPoint } from '../../platform/fault-points.ts'
 import { MAX_AMOUNT_MINOR } from '../../platform/money.ts'
+import type { DomainEvent } from '../domain-events/index.ts'
 import { decideWaiting } from './decide-payments.ts'
 import { type InvoiceDraft, invoiceTotals } from './invoice-totals.ts'
 import {
@@ -71,6 +72,15 @@ export async function issueInvoice(tx: Tx, context: MoneyContext, invoiceId: str
   const { rows, consequences } = decideWaiting(issued, payments, eventId, context)
   writeBookings(tx, organizationId, rows, now)
   changePayments(tx, organizationId, rows.paymentChanges)
-  recordConsequences(tx, organizationId, [consequences], now)
+  const issuedEvent: DomainEvent = {
+    id: context.newId(),
+    type: 'invoice.issued',
+    key: invoiceId,
+    subject: { type: 'invoice', id: invoiceId },
+    eventId,
+    data: { number: numbered.number },
+  }
+  const domainEvents = [issuedEvent, ...consequences.domainEvents]
+  recordConsequences(tx, organizationId, [{ ...consequences, domainEvents }], now)
   return readInvoice(tx, organizationId, invoiceId)
 }

@@ -16,7 +16,8 @@ import {
 /**
  * The payments kind: the only way in which money is booked, for webhook, button, API, bank and assistant alike.
  *
- * Locks are taken in the order that all share: number series, money subjects, invoices, each sorted.
+ * Locks are taken in the order that all share: number series, money subjects, invoices, each sorted; payments are read behind
+ * the lock of their subject.
  */
 export const registerPayments: FactKind<PaymentFact, PaymentsState, PaymentRows> = {
   type: 'payment',
