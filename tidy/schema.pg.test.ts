@@ -101,7 +101,8 @@ test('every table with an organisation has row-level security, forced, with a po
       and exists (select from pg_attribute as a where a.attrelid = t.oid and a.attname = 'organization_id')
       and not (t.relrowsecurity and t.relforcerowsecurity and exists (
         select from pg_policy as p where p.polrelid = t.oid and p.polcmd = '*' and 0 = any(p.polroles)
-          and pg_get_expr(p.polqual, p.polrelid) like '%organization_id = (NULLIF(current_setting(%einmal.organization_id%'))
+          and regexp_replace(pg_get_expr(p.polqual, p.polrelid), '\\s+', ' ', 'g')
+            like '(organization_id = ( SELECT (NULLIF(current_setting(%einmal.organization_id%, ''''::text))::uuid AS %))'))
     order by 1`)
   expect(unprotected).toEqual(directories)
 })

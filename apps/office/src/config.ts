@@ -31,17 +31,22 @@ const environment = z.object({
   EINMAL_FAULT: z.string().optional(),
 })
 
-/** Reads the configuration; throws with the name of each setting that is wrong and what would be right. */
+/** A setting is missing or wrong; the message says which and what would be right. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
+/** Reads the configuration; throws `ConfigurationError` with the name of each setting that is wrong and what would be right. */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const parsed = environment.safeParse(given)
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
-    throw new Error(`The configuration is not usable.\n  ${problems.join('\n  ')}`)
+    throw new ConfigurationError(`The configuration is not usable.\n  ${problems.join('\n  ')}`)
   }
   const values = parsed.data
   if (values.DATABASE_URL !== undefined && values.EINMAL_SECRET_KEY === undefined) {
-    throw new Error(
+    throw new ConfigurationError(
       'EINMAL_SECRET_KEY is missing. With DATABASE_URL several servers may share the database, and all need the same ' +
         'key; make one with: openssl rand -base64 32',
     )
@@ -53,9 +58,18 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     baseUrl: values.EINMAL_BASE_URL ?? `http://${values.HOST === '0.0.0.0' ? 'localhost' : values.HOST}:${values.PORT}`,
     databaseUrl: values.DATABASE_URL ?? null,
     ownerUrl: values.EINMAL_OWNER_URL ?? null,
-    secretKey: values.EINMAL_SECRET_KEY === undefined ? null : parseSecretKey(values.EINMAL_SECRET_KEY),
+    secretKey: readSetting(values.EINMAL_SECRET_KEY, parseSecretKey),
     demo: values.EINMAL_DEMO === 'on' && values.DATABASE_URL === undefined,
     logLevel: values.EINMAL_LOG_LEVEL,
-    fault: values.EINMAL_FAULT === undefined ? null : parseFault(values.EINMAL_FAULT),
+    fault: readSetting(values.EINMAL_FAULT, parseFault),
+  }
+}
+
+function readSetting<T>(text: string | undefined, parse: (text: string) => T): T | null {
+  if (text === undefined) return null
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new ConfigurationError(error instanceof Error ? error.message : String(error), { cause: error })
   }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from './app.ts'
-import { type Config, readConfig } from './config.ts'
+import { type Config, ConfigurationError, readConfig } from './config.ts'
 import { readDemoFile, writeDemoFile } from './demo/demo-file.ts'
 import { type SeedParts, seedDemo } from './demo/seed.ts'
 import { createAuth } from './modules/members/index.ts'
@@ -150,8 +150,9 @@ function print(message: string): void {
 start().catch(async (error: unknown) => {
   if (isStopping) return
   isStopping = true
-  const isForPeople = error instanceof EmbeddedPostgresError || error instanceof MigrationError
-  console.error(isForPeople || error instanceof Error ? `Einmal cannot start. ${error.message}` : error)
+  const isForPeople = [ConfigurationError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
+  console.error(`Einmal cannot start. ${error instanceof Error ? error.message : error}`)
+  // What nobody foresaw comes with the place where it happened.
   if (!isForPeople) console.error(error)
   for (const each of stops) await each().catch(() => undefined)
   process.exit(1)

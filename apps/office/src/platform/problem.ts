@@ -52,10 +52,14 @@ function toRefusal(error: unknown): AppError {
     )
     return new AppError('invalid', problems.join('; '))
   }
-  if (isUnavailable(error)) return new AppError('unavailable', 'Nothing was done. Send the same again in a moment.')
+  if (isUnavailable(error)) {
+    return new AppError('unavailable', 'Send the same again in a moment; what is done already is not done twice.')
+  }
   const code = errorCode(error)
   if (code !== null) return new AppError(code, error instanceof Error ? error.message : code)
-  return new AppError('internal', 'Nothing was done. It is in the log under this requestId.', { cause: error })
+  return new AppError('internal', 'It is in the log under this requestId. Sending the same again does nothing twice.', {
+    cause: error,
+  })
 }
 
 /** Fastify's own refusals, by their code. */
