@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { problem } from '@einmal/contract'
 import canonicalize from 'canonicalize'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../modules/audit/index.ts'
@@ -32,6 +33,11 @@ declare module 'fastify' {
 
 /** Every route of `app` answers 401 without a valid key. */
 export function requireApiKey(app: FastifyInstance, { db, clock }: ApiParts): void {
+  app.addHook('onRoute', (route) => {
+    const problems = { '4xx': problem, '5xx': problem }
+    const response = { ...(route.schema?.response as object | undefined), ...problems }
+    route.schema = { ...route.schema, security: [{ apiKey: [] }], response }
+  })
   app.decorateRequest('caller', null)
   app.decorateRequest('sentBody', null)
   app.addHook('onRequest', async (request) => {

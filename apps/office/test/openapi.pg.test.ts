@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, createApp } from '../src/app.ts'
+import { createLog } from '../src/platform/log.ts'
+import { createTestOffice, type TestOffice } from './support/office.ts'
+
+interface Operation {
+  readonly security?: unknown
+  readonly summary?: string
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+let office: TestOffice
+let app: App
+let operations: { readonly call: string; readonly operation: Operation }[]
+
+beforeAll(async () => {
+  office = await createTestOffice()
+  app = await createApp({ ...office, log: createLog('silent'), baseUrl: 'http://localhost:3000' })
+  const answer = await app.http.inject({ method: 'GET', url: '/api/docs/openapi.json' })
+  const { paths } = answer.json<{ paths: Record<string, Record<string, Operation>> }>()
+  operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ call: `${method.toUpperCase()} ${path}`, operation })),
+  )
+})
+
+afterAll(async () => {
+  await app.http.close()
+  await office.close()
+})
+
+test('the contract shows every call that there is', () => {
+  expect(operations.map(({ call }) => call).toSorted()).toEqual([
+    'GET /api/v1/contacts',
+    'GET /api/v1/contacts/{id}',
+    'GET /api/v1/events',
+    'GET /api/v1/events/{id}',
+    'GET /api/v1/invoices',
+    'GET /api/v1/invoices/{id}',
+    'GET /api/v1/payments',
+    'GET /api/v1/payments/{id}',
+    'GET /api/v1/review-items',
+    'POST /api/v1/contacts',
+    'POST /api/v1/invoices',
+    'POST /api/v1/invoices/{id}/issue',
+    'POST /api/v1/invoices/{id}/pay',
+    'POST /webhooks/{provider}/{endpointId}',
+  ])
+})
+
+test('every call under /api/v1 asks for an API key, in the contract and in fact', async () => {
+  for (const { call, operation } of operations.filter((each) => each.call.includes('/api/v1/'))) {
+    expect(operation, call).toMatchObject({ security: [{ apiKey: [] }], responses: { '4XX': {}, '5XX': {} } })
+    const [method, path = ''] = call.split(' ')
+    const url = path.replace('{id}', office.newId())
+    const answer = await app.http.inject({ method: method === 'GET' ? 'GET' : 'POST', url })
+    expect(answer.statusCode, call).toBe(401)
+    expect(answer.headers['content-type'], call).toContain('application/problem+json')
+  }
+})
+
+test('every call says in a sentence what it does', () => {
+  expect(operations.filter(({ operation }) => !operation.summary)).toEqual([])
+})
