@@ -3,10 +3,13 @@ import type { Clock } from '../platform/clock.ts'
 import { type Db, sendText, type Tx } from '../platform/database.ts'
 import { arrayText } from '../platform/statement.ts'
 
+/** Texts and names of its statements, made once: every write of the API comes by here. */
+const register = defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' })
+
 /** The office's database as the library wants it: its scope is the organisation, its table is `events`. */
 export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
   return {
-    register: defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' }),
+    register,
     now: () => clock.now(),
     transaction: (organizationId, work) =>
       db.transaction(organizationId, (tx) =>

@@ -19,6 +19,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import pg from 'pg'
+import { isId } from './ids.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -55,7 +56,6 @@ const CONNECT_TIMEOUT_MS = 5_000
  * a database that falls silent would hold up an organisation until somebody restarts the server.
  */
 const QUERY_TIMEOUT_MS = 30_000
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 const types = new pg.TypeOverrides()
 types.setTypeParser(pg.types.builtins.INT8, BigInt)
@@ -114,7 +114,7 @@ export function createDatabase(options: DatabaseOptions): Db {
   const pool = createPool(options)
   return {
     async transaction(organizationId, work) {
-      if (!uuid.test(organizationId)) throw new Error('a transaction needs the id of an organisation')
+      if (!isId(organizationId)) throw new Error('a transaction needs the id of an organisation')
       const connection = new TransactionConnection(await pool.connect())
       try {
         // The setting as a literal, so that it also reaches the nodes of a cluster.

@@ -44,6 +44,11 @@ async function post(
 const draft = { currency: 'EUR', lines: [{ description: 'Work', unitPriceMinor: 10_000 }] }
 
 /** Every write of the API that needs no key and takes one, with what it leaves behind. */
+async function issuePathOfDraft(organization: TestOrganization): Promise<string> {
+  const created = await post(organization, pair.url(0), '/invoices', 'its-draft', draft)
+  return `/invoices/${String(created.body['id'])}/issue`
+}
+
 const writes = [
   {
     name: 'a contact added',
@@ -69,10 +74,7 @@ const writes = [
     table: 'invoices where number is not null and true',
     rows: 1,
     action: 'invoice.issue',
-    path: async (organization: TestOrganization) => {
-      const created = await post(organization, pair.url(0), '/invoices', 'its-draft', draft)
-      return `/invoices/${String(created.body['id'])}/issue`
-    },
+    path: issuePathOfDraft,
     body: undefined,
     otherBody: { and: 'more' },
   },
@@ -81,10 +83,7 @@ const writes = [
     table: "domain_events where type = 'invoice.issued' and true",
     rows: 1,
     action: 'invoice.issue',
-    path: async (organization: TestOrganization) => {
-      const created = await post(organization, pair.url(0), '/invoices', 'its-draft', draft)
-      return `/invoices/${String(created.body['id'])}/issue`
-    },
+    path: issuePathOfDraft,
     body: undefined,
     otherBody: { and: 'more' },
   },
@@ -136,8 +135,7 @@ describe('a number that was taken is given back', () => {
   test.each(['throw:1', 'kill'])('when the server ends the work with %s before the invoice has it', async (action) => {
     organizationCount += 1
     const organization = await office.addOrganization(`Writes${organizationCount}`)
-    const created = await post(organization, pair.url(0), '/invoices', 'its-draft', draft)
-    const path = `/invoices/${String(created.body['id'])}/issue`
+    const path = await issuePathOfDraft(organization)
     const server = await startServer(office, { fault: `money.afterNumber:${action}` })
     try {
       const broken = post(organization, server.url, path, 'key-1')

@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/database.ts'
+import { isId } from '../../platform/ids.ts'
 import { decryptSecret, type SecretKey } from '../../platform/secrets.ts'
 import { findEndpointOwner, findIntegration } from './queries.ts'
 
@@ -27,7 +28,6 @@ export interface EndpointDirectory {
 const REMEMBERED_MS = 2_000
 const FRESH_MS = 1_000
 const MAX_REMEMBERED = 1_000
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 interface Remembered {
   readonly readAtMs: number
@@ -54,8 +54,8 @@ export function createEndpointDirectory(parts: { db: Db; clock: Clock; secretKey
   }
 
   return {
-    find: async (endpointId) => (uuid.test(endpointId) ? find(endpointId, REMEMBERED_MS) : null),
-    findFresh: async (endpointId) => (uuid.test(endpointId) ? find(endpointId, FRESH_MS) : null),
+    find: async (endpointId) => (isId(endpointId) ? find(endpointId, REMEMBERED_MS) : null),
+    findFresh: async (endpointId) => (isId(endpointId) ? find(endpointId, FRESH_MS) : null),
   }
 }
 
