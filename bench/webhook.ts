@@ -184,11 +184,14 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   owner.on('error', () => undefined)
   await owner.connect()
   await owner.query(
-    `insert into contacts (id, organization_id, name, created_at) values (uuidv7(), '${organizationId}', 'Customer', now())`,
+    `insert into contacts (id, organization_id, type, name, search_name, created_at) values (uuidv7(), '${organizationId}', 'company', 'Customer', 'customer', now())`,
   )
-  await owner.query(`insert into invoices (id, organization_id, lifecycle, series, sequence, number, contact_id, currency, total_minor, issued_at, created_at)
-    select uuidv7(), '${organizationId}', 'issued', 'invoice', i, 'RE-' || lpad(i::text, 7, '0'), (select id from contacts), 'EUR', 11900, now(), now()
+  await owner.query(`insert into issued_documents (invoice_id, organization_id, currency, total_minor, number, sequence, series, issued_at, content)
+    select uuidv7(), '${organizationId}', 'EUR', 11900, 'RE-' || lpad(i::text, 7, '0'), i, 'invoice', now(), '{}'
     from generate_series(1, ${count + WARM_UP_SECONDS * 12_000}) as i`)
+  await owner.query(`insert into invoices (id, organization_id, lifecycle, series, sequence, number, contact_id, currency, total_minor, issued_at, created_at)
+    select invoice_id, organization_id, 'issued', series, sequence, number, (select id from contacts), currency, total_minor, issued_at, issued_at
+    from issued_documents`)
   await owner.query('vacuum analyze')
   await owner.end()
   const child = spawn(process.execPath, ['apps/office/src/main.ts'], {

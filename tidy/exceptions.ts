@@ -55,6 +55,7 @@ export const exceptions: readonly Exception[] = [
     'apps/office/src/api/event-routes.ts',
     'apps/office/src/demo/seed.ts',
     'apps/office/src/inbound/answer.ts',
+    'apps/office/src/modules/deals/decide-deals.ts',
     'apps/office/src/modules/money/decide-payments.ts',
     'apps/office/src/pipeline/commit-group.ts',
   ].map((path) => ({

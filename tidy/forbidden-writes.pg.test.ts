@@ -30,6 +30,7 @@ interface Books {
   readonly event: string
   readonly delivery: string
   readonly reviewItem: string
+  readonly company: string
 }
 
 beforeAll(async () => {
@@ -56,7 +57,22 @@ async function keepBooks(name: string): Promise<Books> {
   // A second event about the same payment, which leaves a mention.
   await pay(organization, 4_000, invoice.number, paymentId)
   await pay(organization, 700, 'a number nobody has')
-  const { organizationId } = organization
+  const { organizationId, contactId } = organization
+  await office.owner.query(
+    `insert into contacts (id, organization_id, type, name, search_name, company_id, created_at)
+     values (gen_random_uuid(), $1, 'person', 'Kim Roth', 'kim roth', $2, now())`,
+    [organizationId, contactId],
+  )
+  await office.owner.query(
+    `insert into contact_points (id, organization_id, contact_id, kind, value, created_at)
+     values (gen_random_uuid(), $1, $2, 'phone', '+4930123456', now())`,
+    [organizationId, contactId],
+  )
+  await office.owner.query(
+    `insert into deals (id, organization_id, title, contact_id, stage, currency, amount_minor, created_at)
+     values (gen_random_uuid(), $1, 'Website', $2, 'new', 'EUR', 100, now())`,
+    [organizationId, contactId],
+  )
   const { rows } = await office.owner.query<{ payment: string; event: string; delivery: string; item: string }>(
     `select p.id as payment, p.event_id as event, d.delivery_id as delivery, r.id as item
      from payments as p join delivery_events as d on d.event_id = p.event_id, review_items as r
@@ -73,6 +89,7 @@ async function keepBooks(name: string): Promise<Books> {
     event: row.event,
     delivery: row.delivery,
     reviewItem: row.item,
+    company: contactId,
   }
 }
 
@@ -126,6 +143,9 @@ describe('facts stay', () => {
     'audit_entries',
     'invoices',
     'review_items',
+    'contacts',
+    'contact_points',
+    'deals',
   ])('no row of %s can be deleted', async (table) => {
     expect(await refusalOf(`delete from ${table}`)).toBe('no right')
     expect(await refusalOf(`truncate ${table}`)).toBe('no right')
@@ -146,6 +166,10 @@ describe('facts stay', () => {
     ['delivery_bodies', 'hash', "'\\x00'"],
     ['audit_entries', 'actor_id', "'somebody else'"],
     ['activities', 'data', "'{}'"],
+    ['contacts', 'type', "'person'"],
+    ['contact_points', 'value', "'+4930999999'"],
+    ['contact_points', 'is_shared', 'true'],
+    ['contact_points', 'contact_id', 'gen_random_uuid()'],
   ])('%s.%s of a fact cannot be edited', async (table, column, value) => {
     expect(await refusalOf(`update ${table} set ${column} = ${value}`)).toBe('no right')
   })
@@ -265,6 +289,46 @@ describe('documents keep their order', () => {
   })
 })
 
+describe('contacts stay apart', () => {
+  const addPoint = `insert into contact_points (id, organization_id, contact_id, kind, value, is_shared, created_at)
+    select gen_random_uuid(), organization_id, $1, kind, value, $2, now() from contact_points`
+
+  test('two contacts cannot have one contact point, and one contact not twice', async () => {
+    const { rows } = await office.owner.query<{ id: string }>(
+      `select id from contacts where organization_id = $1 and type = 'person'`,
+      [ours.organization.organizationId],
+    )
+    expect(await refusalOf(addPoint, [rows[0]?.id, false])).toBe('contact_points_identity_key')
+    expect(await refusalOf(addPoint, [rows[0]?.id, true])).toBe('allowed, 1 rows')
+    expect(await refusalOf(addPoint, [ours.company, true])).toBe('contact_points_own_key')
+  })
+
+  test('a contact point that was taken away cannot be given back', async () => {
+    await office.owner.query(
+      `insert into contact_points (id, organization_id, contact_id, kind, value, created_at, removed_at)
+       values (gen_random_uuid(), $1, $2, 'phone', '+4930777777', now(), now())`,
+      [ours.organization.organizationId, ours.company],
+    )
+    const taken = `update contact_points set removed_at = $1 where value = '+4930777777'`
+    expect(await refusalOf(taken, [null])).toBe('allowed, 0 rows')
+    const living = `update contact_points set removed_at = $1 where value = '+4930123456'`
+    expect(await refusalOf(living, [null])).toBe('policy')
+    expect(await refusalOf(living, [new Date()])).toBe('allowed, 1 rows')
+  })
+
+  test('a company belongs to no company, and a person is none', async () => {
+    const text = `update contacts set company_id = $1 where type = $2`
+    expect(await refusalOf(text, [ours.company, 'company'])).toBe('contacts_company_check')
+    const person = `update contacts set company_id = id where type = 'person'`
+    expect(await refusalOf(person)).toBe('contacts_company_fkey')
+  })
+
+  test('a deal is closed while it is won or lost, and then only', async () => {
+    expect(await refusalOf(`update deals set stage = 'won'`)).toBe('deals_closed_check')
+    expect(await refusalOf('update deals set closed_at = now()')).toBe('deals_closed_check')
+  })
+})
+
 describe('organisations do not meet', () => {
   test('another organisation’s rows cannot be read, in any table', async () => {
     const tables = await tenantTables()
@@ -337,7 +401,9 @@ async function foreignWrite(key: { table: string; columns: string[] }): Promise<
     return unique.includes(name) && !key.columns.includes(name) ? freshValue(name) : name
   })
   return refusalOf(
-    `insert into ${key.table} (${columns.join(', ')}) select ${values.join(', ')} from ${key.table} limit 1`,
+    // One that has such a pointer itself, where there is one: the others may not be allowed any.
+    `insert into ${key.table} (${columns.join(', ')}) select ${values.join(', ')} from ${key.table}
+     order by ${column} is null limit 1`,
   )
 }
 
@@ -345,6 +411,7 @@ async function foreignWrite(key: { table: string; columns: string[] }): Promise<
 async function foreignValue(table: string, column: string): Promise<string> {
   const known: Record<string, string> = {
     contact_id: theirs.organization.contactId,
+    company_id: theirs.company,
     event_id: theirs.event,
     delivery_id: theirs.delivery,
     payment_id: theirs.payment,
@@ -361,5 +428,5 @@ async function foreignValue(table: string, column: string): Promise<string> {
 /** A value that breaks no unique key, so that only the foreign key is left to refuse. */
 function freshValue(column: string): string {
   if (column === 'position' || column === 'sequence') return `${column} + 1000`
-  return ['external_id', 'key', 'number'].includes(column) ? `'fresh'` : column
+  return ['external_id', 'key', 'number', 'value'].includes(column) ? `'fresh'` : column
 }

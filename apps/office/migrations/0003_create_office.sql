@@ -15,16 +15,80 @@
 -- the server's role has no right to. There are no triggers; sums move together with their row, in one transaction,
 -- under the lock of the row they belong to, and checks refuse what cannot be.
 
+-- People and companies. A person may belong to a company; that it is one is part of the foreign key, and nobody changes type.
 create table contacts (
   id uuid not null,
   organization_id uuid not null references auth.organization (id),
+  type text collate "C" not null check (type in ('person', 'company')),
   name text not null check (name <> ''),
-  email text,
+  -- The name as it is looked for: in small letters and one spelling. Made by the office: the functions of the database for that
+  -- depend on its locale, and behind a policy no condition with them reaches an index.
+  search_name text collate "C" not null check (search_name <> ''),
+  company_id uuid,
+  company_type text collate "C" not null default 'company' check (company_type = 'company'),
+  tax_id text,
+  street text,
+  postal_code text,
+  city text,
+  country text check (country ~ '^[A-Z]{2}$'),
   version integer not null default 1,
   created_at timestamptz not null,
-  constraint contacts_pkey primary key (id, organization_id)
+  constraint contacts_pkey primary key (id, organization_id),
+  constraint contacts_type_key unique (id, type, organization_id),
+  constraint contacts_company_fkey foreign key (company_id, company_type, organization_id)
+    references contacts (id, type, organization_id),
+  constraint contacts_company_check check (company_id is null or type = 'person')
 );
 create index contacts_list_idx on contacts (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+-- Each of these lists says something else that is always true, so that it takes its own index and no other.
+create index contacts_companies_idx on contacts (organization_id, id) where type = 'company' and company_id is null;
+create index contacts_name_idx on contacts (organization_id, search_name, id) where search_name <> '';
+create index contacts_company_name_idx on contacts (organization_id, search_name, id)
+  where type = 'company' and search_name <> '';
+create index contacts_people_idx on contacts (company_id, organization_id, id) where company_id is not null;
+
+-- By what a contact is reached and recognised, normalised. One belongs to one contact at most, unless it is marked shared: the
+-- number of a switchboard names nobody. What was removed stays on record and frees its value.
+create table contact_points (
+  id uuid not null,
+  organization_id uuid not null,
+  contact_id uuid not null,
+  kind text collate "C" not null check (kind in ('email', 'phone', 'iban', 'messenger')),
+  value text collate "C" not null check (value <> ''),
+  label text,
+  is_shared boolean not null default false,
+  created_at timestamptz not null,
+  removed_at timestamptz,
+  constraint contact_points_pkey primary key (id, organization_id),
+  constraint contact_points_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id)
+);
+create unique index contact_points_identity_key on contact_points (value, kind, organization_id)
+  where not is_shared and removed_at is null;
+create unique index contact_points_own_key on contact_points (contact_id, value, kind, organization_id)
+  where removed_at is null and kind <> '';
+create index contact_points_value_idx on contact_points (value, kind, organization_id)
+  where removed_at is null and value <> '';
+
+-- What may become a sale. An amount that nobody knows yet is zero.
+create table deals (
+  id uuid not null,
+  organization_id uuid not null references auth.organization (id),
+  title text not null check (title <> ''),
+  contact_id uuid not null,
+  stage text not null check (stage in ('new', 'qualified', 'proposal', 'won', 'lost')),
+  currency text collate "C" not null check (currency ~ '^[A-Z]{3}$'),
+  amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
+  expected_on date,
+  version integer not null default 1,
+  created_at timestamptz not null,
+  closed_at timestamptz,
+  constraint deals_pkey primary key (id, organization_id),
+  constraint deals_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
+  constraint deals_closed_check check ((stage in ('won', 'lost')) = (closed_at is not null))
+);
+create index deals_list_idx on deals (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+create index deals_stage_idx on deals (organization_id, stage, id) where stage <> '';
+create index deals_contact_idx on deals (contact_id, organization_id, id);
 
 -- Who may send. Settings hold the secrets, so all of them are one AES-256-GCM text.
 create table integrations (
@@ -92,6 +156,24 @@ create table number_series (
   constraint number_series_pkey primary key (name, organization_id)
 );
 
+-- Documents as they were issued: added once, never changed. An issued invoice points here with its total, its number and its
+-- date, so that none of them can be edited; what it says in full is kept as it was said.
+create table issued_documents (
+  invoice_id uuid not null,
+  organization_id uuid not null,
+  currency text collate "C" not null,
+  total_minor bigint not null,
+  number text not null,
+  sequence bigint not null,
+  series text not null,
+  issued_at timestamptz not null,
+  -- Lines, taxes, discount, notes, and whom it was for.
+  content json not null,
+  constraint issued_documents_pkey primary key (invoice_id, organization_id),
+  constraint issued_documents_frozen_key
+    unique (invoice_id, organization_id, currency, total_minor, number, sequence, series, issued_at)
+);
+
 create table invoices (
   id uuid not null,
   organization_id uuid not null references auth.organization (id),
@@ -104,7 +186,9 @@ create table invoices (
   currency text collate "C" not null check (currency ~ '^[A-Z]{3}$'),
   total_minor bigint not null check (total_minor between 0 and 9007199254740991),
   paid_minor bigint not null default 0 check (paid_minor >= 0),
+  -- Of an invoice: what credit notes took off it. Of a credit note: what of it was used.
   credited_minor bigint not null default 0 check (credited_minor >= 0),
+  -- Cash discount, fees and bad debts.
   adjusted_minor bigint not null default 0 check (adjusted_minor >= 0),
   open_minor bigint generated always as (total_minor - paid_minor - credited_minor - adjusted_minor) stored,
   payment_state text generated always as (
@@ -116,20 +200,34 @@ create table invoices (
   settle_count integer not null default 0,
   issued_at timestamptz,
   due_on date,
+  discount_percent numeric(7, 4) not null default 0 check (discount_percent between 0 and 100),
+  notes text,
+  -- The document that this draft was copied from. A pointer for people, so no key.
+  copied_from_id uuid,
+  -- The invoice that this credit note takes back.
+  corrects_id uuid,
   version integer not null default 1,
   created_at timestamptz not null,
   constraint invoices_pkey primary key (id, organization_id, currency),
   constraint invoices_number_key unique (number, organization_id),
   constraint invoices_sequence_key unique (sequence, series, organization_id),
   constraint invoices_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
+  constraint invoices_corrects_fkey foreign key (corrects_id, organization_id, currency)
+    references invoices (id, organization_id, currency),
+  -- Not looked at for a draft, whose number is null.
+  constraint invoices_issued_fkey foreign key (id, organization_id, currency, total_minor, number, sequence, series, issued_at)
+    references issued_documents (invoice_id, organization_id, currency, total_minor, number, sequence, series, issued_at),
   constraint invoices_sum_check check (paid_minor + credited_minor + adjusted_minor <= total_minor),
+  constraint invoices_corrects_check check (corrects_id is null or type = 'credit_note'),
+  constraint invoices_credit_note_check check (type = 'invoice' or (paid_minor = 0 and adjusted_minor = 0)),
   constraint invoices_number_check check (
-    (lifecycle = 'draft') = (number is null)
+    (lifecycle <> 'draft' or number is null) and (lifecycle <> 'issued' or number is not null)
     and (number is null) = (sequence is null) and (sequence is null) = (series is null)
     and (number is null) = (issued_at is null)
     and (lifecycle = 'issued' or paid_minor + credited_minor + adjusted_minor = 0))
   -- Every invoice is written again when it is paid; with room on its page, that touches none of its indexes.
 ) with (fillfactor = 50);
+create index invoices_contact_idx on invoices (contact_id, organization_id) where contact_id is not null;
 create index invoices_list_idx on invoices (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
 
 create table invoice_lines (
@@ -140,7 +238,9 @@ create table invoice_lines (
   description text not null check (description <> ''),
   quantity numeric(15, 4) not null,
   unit_price_minor numeric(20, 4) not null,
+  discount_percent numeric(7, 4) not null default 0 check (discount_percent between 0 and 100),
   tax_percent numeric(7, 4) not null check (tax_percent >= 0),
+  -- After the line's own discount, before the document's.
   net_minor bigint not null,
   constraint invoice_lines_pkey primary key (invoice_id, position, organization_id),
   constraint invoice_lines_invoice_fkey foreign key (invoice_id, organization_id, currency)
@@ -161,8 +261,8 @@ create table payments (
   organization_id uuid not null,
   source text collate "C" not null,
   external_id text collate "C" not null,
-  kind text not null check (kind in ('payment')),
-  original_id text collate "C" not null,
+  -- A correction is what a person added where a source had told two amounts of one payment.
+  kind text not null check (kind in ('payment', 'correction')),
   event_id uuid not null,
   amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
   currency text collate "C" not null check (currency ~ '^[A-Z]{3}$'),
@@ -170,12 +270,15 @@ create table payments (
   returned_minor bigint not null default 0 check (returned_minor >= 0),
   unapplied_minor bigint generated always as (amount_minor - applied_minor - returned_minor) stored,
   invoice_reference text,
+  -- A person said where this money belongs, so that its reference no longer does.
+  is_placed_by_hand boolean not null default false,
   -- Whose money it is while no invoice says so.
   contact_id uuid,
   payer_name text,
   payer_email text,
   occurred_at timestamptz,
   recorded_at timestamptz not null,
+  version integer not null default 1,
   constraint payments_pkey primary key (id, organization_id, currency),
   constraint payments_external_id_key unique (external_id, kind, source, organization_id),
   constraint payments_contact_fkey foreign key (contact_id, organization_id) references contacts (id, organization_id),
@@ -184,6 +287,49 @@ create table payments (
 create index payments_list_idx on payments (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
 -- Money that waits for its invoice. Partial, so that the usual payment does not pay for it.
 create index payments_waiting_idx on payments (invoice_reference, organization_id) where unapplied_minor > 0;
+-- What a contact has to its credit. Partial for the same reason.
+create index payments_credit_idx on payments (contact_id, organization_id) where unapplied_minor > 0 and contact_id is not null;
+
+-- Money that went back, or came again after it had: refunds, disputes, and their reversals. Each row is a movement that its
+-- source named, and is never changed. What of it counts stands in the payment's `returned_minor`: per refund or dispute
+-- (`return_id`) what went minus what came back, never below nothing; together never more than the payment. A sum over a set, so that
+-- the order of arrival cannot change it, and neither can a row that comes before its payment.
+create table payment_returns (
+  id uuid not null,
+  organization_id uuid not null,
+  source text collate "C" not null,
+  external_id text collate "C" not null,
+  kind text not null check (kind in ('refund', 'refund_reversal', 'refund_total', 'chargeback', 'chargeback_reversal', 'correction')),
+  -- The refund or the dispute that this movement belongs to.
+  return_id text collate "C" not null,
+  -- The payment's key. No foreign key: the payment may come later.
+  original_id text collate "C" not null,
+  original_source text collate "C" not null,
+  event_id uuid not null,
+  amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+  currency text collate "C" not null check (currency ~ '^[A-Z]{3}$'),
+  occurred_at timestamptz,
+  recorded_at timestamptz not null,
+  constraint payment_returns_pkey primary key (id, organization_id),
+  constraint payment_returns_external_id_key unique (external_id, kind, source, organization_id)
+);
+create index payment_returns_original_idx on payment_returns (original_id, original_source, organization_id);
+
+-- What went back of a payment, by its key: the rule above as a sum. The office counts in TypeScript; this is what the policy
+-- on payments holds it to. A running total is believed only while the source has told of no single refund.
+create function returned_of(payment_id text, payment_source text, payment_organization uuid, payment_currency text)
+returns bigint language sql stable as $$
+  with movements as (
+    select * from payment_returns where original_id = payment_id and original_source = payment_source
+      and organization_id = payment_organization and currency = payment_currency)
+  select coalesce(sum(counted), 0)::bigint from (
+    select greatest(0, sum(case when kind like '%reversal' then -amount_minor else amount_minor end)) as counted
+    from movements where kind <> 'refund_total' group by return_id, split_part(kind, '_', 1)
+    union all
+    select max(amount_minor) from movements where kind = 'refund_total' and not exists (
+      select 1 from movements where kind in ('refund', 'refund_reversal') and source = payment_source)
+  ) as per_return
+$$;
 
 -- A later event about a payment that was on record. Rare, so that the usual payment does not pay for it: the event that
 -- booked it stands in the payment itself.
@@ -222,12 +368,50 @@ create unique index allocations_live_key on allocations (invoice_id, payment_id,
 -- The rest of an invoice's allocations. Partial, so that the usual payment does not pay for it.
 create index allocations_reversed_idx on allocations (invoice_id, organization_id) where reversed_at is not null;
 
+-- What a credit note took off an invoice. A policy sees to the types: no invoice credits another.
+create table credit_allocations (
+  id uuid not null,
+  organization_id uuid not null,
+  credit_note_id uuid not null,
+  invoice_id uuid not null,
+  currency text collate "C" not null,
+  amount_minor bigint not null check (amount_minor > 0),
+  event_id uuid not null,
+  created_at timestamptz not null,
+  constraint credit_allocations_pkey primary key (credit_note_id, invoice_id, organization_id),
+  constraint credit_allocations_credit_note_fkey foreign key (credit_note_id, organization_id, currency)
+    references invoices (id, organization_id, currency),
+  constraint credit_allocations_invoice_fkey foreign key (invoice_id, organization_id, currency)
+    references invoices (id, organization_id, currency)
+);
+create index credit_allocations_invoice_idx on credit_allocations (invoice_id, organization_id);
+
+-- What is no longer owed although nobody paid it.
+create table invoice_adjustments (
+  id uuid not null,
+  organization_id uuid not null,
+  invoice_id uuid not null,
+  currency text collate "C" not null,
+  kind text not null check (kind in ('cash_discount', 'fee', 'bad_debt')),
+  amount_minor bigint not null check (amount_minor > 0),
+  note text,
+  event_id uuid not null,
+  created_at timestamptz not null,
+  reversed_at timestamptz,
+  reversal_reason text,
+  constraint invoice_adjustments_pkey primary key (id, organization_id),
+  constraint invoice_adjustments_invoice_fkey foreign key (invoice_id, organization_id, currency)
+    references invoices (id, organization_id, currency),
+  constraint invoice_adjustments_reversed_check check ((reversed_at is null) = (reversal_reason is null))
+);
+create index invoice_adjustments_invoice_idx on invoice_adjustments (invoice_id, organization_id);
+
 -- Consequences: what people and rules see. Each has a key of its own, so that a hole in one layer is caught by the next;
 -- the key is the primary key, because nothing else points at these rows and every index is paid for by every payment.
 create table activities (
   id uuid not null,
   organization_id uuid not null,
-  subject_type text not null check (subject_type in ('contact', 'invoice', 'payment')),
+  subject_type text not null check (subject_type in ('contact', 'deal', 'invoice', 'payment', 'payment_return')),
   subject_id uuid not null,
   key text collate "C" not null,
   type text not null,
@@ -267,7 +451,7 @@ create table review_items (
   id uuid not null,
   organization_id uuid not null,
   key text collate "C" not null,
-  kind text not null check (kind in ('unclear', 'conflict', 'unapplied', 'failed')),
+  kind text not null check (kind in ('unclear', 'conflict', 'unapplied', 'failed', 'waiting', 'excess')),
   state text not null default 'open' check (state in ('open', 'decided')),
   event_id uuid not null,
   delivery_id uuid,
@@ -276,6 +460,7 @@ create table review_items (
   decided_at timestamptz,
   decided_by text,
   decision text,
+  note text,
   constraint review_items_pkey primary key (id, organization_id),
   constraint review_items_key unique (key, organization_id),
   constraint review_items_event_fkey foreign key (event_id, organization_id) references events (id, organization_id),
@@ -289,11 +474,13 @@ create table review_items (
 create index review_items_event_idx on review_items (event_id, organization_id);
 create index review_items_open_idx on review_items (organization_id, id)
   where state = 'open' and id <> '00000000-0000-0000-0000-000000000000';
+create index review_items_decided_idx on review_items (organization_id, id)
+  where state = 'decided' and id <> '00000000-0000-0000-0000-000000000000';
 
 create table audit_entries (
   id uuid not null,
   organization_id uuid not null,
-  actor_type text not null check (actor_type in ('member', 'api_key', 'system')),
+  actor_type text not null check (actor_type in ('member', 'api_key', 'assistant', 'system')),
   actor_id text not null,
   action text not null,
   subject_type text not null,
@@ -302,6 +489,8 @@ create table audit_entries (
   recorded_at timestamptz not null,
   constraint audit_entries_pkey primary key (id, organization_id)
 );
+create index audit_entries_list_idx on audit_entries (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+create index audit_entries_subject_idx on audit_entries (subject_id, organization_id, id);
 
 -- One policy for every table with an organisation. After `set local` the setting reads '' and not null. The setting stands
 -- in a select of its own, so that it is read once per statement and not once per row.
@@ -309,9 +498,9 @@ do $$
 declare
   name text;
 begin
-  foreach name in array array['contacts', 'integrations', 'delivery_bodies', 'deliveries', 'delivery_events',
-    'number_series', 'invoices', 'invoice_lines', 'money_subjects', 'payments', 'payment_mentions', 'allocations', 'activities',
-    'notifications', 'domain_events', 'review_items', 'audit_entries']
+  foreach name in array array['contacts', 'contact_points', 'deals', 'integrations', 'delivery_bodies', 'deliveries', 'delivery_events',
+    'number_series', 'issued_documents', 'invoices', 'invoice_lines', 'money_subjects', 'payments', 'payment_mentions',
+    'payment_returns', 'allocations', 'credit_allocations', 'invoice_adjustments', 'activities', 'notifications', 'domain_events', 'review_items', 'audit_entries']
   loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
@@ -323,15 +512,69 @@ end
 $$;
 
 grant select, insert on webhook_endpoints to einmal_office;
-grant update (name, email, version) on contacts to einmal_office;
+grant update (name, search_name, company_id, tax_id, street, postal_code, city, country, version) on contacts to einmal_office;
+grant update (removed_at) on contact_points to einmal_office;
+grant update (title, contact_id, stage, currency, amount_minor, expected_on, version, closed_at) on deals to einmal_office;
 grant update (label, settings, is_enabled) on integrations to einmal_office;
 grant update (body) on delivery_bodies to einmal_office;
 -- An upsert is how a group takes the lock of a money subject and of a number series; there is nothing to change in it.
 grant update (source) on money_subjects to einmal_office;
 grant update (next_sequence) on number_series to einmal_office;
 grant update (lifecycle, series, sequence, number, issued_at, paid_minor, credited_minor, adjusted_minor, settle_count,
-  version) on invoices to einmal_office;
-grant update (applied_minor, returned_minor, invoice_reference, contact_id) on payments to einmal_office;
-grant update (reversed_at, reversal_reason) on allocations to einmal_office;
+  version, contact_id, currency, total_minor, due_on, discount_percent, notes) on invoices to einmal_office;
+grant delete on invoice_lines to einmal_office;
+grant update (applied_minor, returned_minor, invoice_reference, is_placed_by_hand, contact_id, version) on payments to einmal_office;
+grant update (reversed_at, reversal_reason) on allocations, invoice_adjustments to einmal_office;
 grant update (read_at) on notifications to einmal_office;
-grant update (state, decided_at, decided_by, decision) on review_items to einmal_office;
+grant update (state, event_id, delivery_id, data, decided_at, decided_by, decision, note) on review_items to einmal_office;
+
+-- What the server may write depends on what is there. Policies look at the row as it is (`using`) and as it would be
+-- (`with check`), so the database itself refuses what no path of the office does.
+
+-- A counter holds what its ledger rows add up to, whoever writes it. They stand before it in the transaction.
+create policy invoices_counters on invoices as restrictive for update to einmal_office using (true) with check (
+  paid_minor = (select coalesce(sum(a.amount_minor), 0)::bigint from allocations as a
+    where a.invoice_id = invoices.id and a.organization_id = invoices.organization_id and a.reversed_at is null)
+  and credited_minor = case type
+    when 'invoice' then (select coalesce(sum(c.amount_minor), 0)::bigint from credit_allocations as c
+      where c.invoice_id = invoices.id and c.organization_id = invoices.organization_id)
+    else (select coalesce(sum(c.amount_minor), 0)::bigint from credit_allocations as c
+      where c.credit_note_id = invoices.id and c.organization_id = invoices.organization_id) end
+  and adjusted_minor = (select coalesce(sum(d.amount_minor), 0)::bigint from invoice_adjustments as d
+    where d.invoice_id = invoices.id and d.organization_id = invoices.organization_id and d.reversed_at is null));
+create policy payments_counters on payments as restrictive for update to einmal_office using (true) with check (
+  -- Apart, so that it is looked up by the payment: with the condition behind it, the index of live allocations would look as
+  -- good while the table is young, which leads with the invoice.
+  applied_minor = (select coalesce(sum(a.amount_minor), 0)::bigint from (
+    select amount_minor, reversed_at from allocations
+    where payment_id = payments.id and organization_id = payments.organization_id offset 0) as a
+    where a.reversed_at is null)
+  and returned_minor = least(amount_minor, returned_of(external_id, source, organization_id, currency)));
+
+-- A point is taken away once; who has it again has a new one.
+create policy contact_points_removed_once on contact_points as restrictive for update to einmal_office
+  using (removed_at is null) with check (removed_at is not null);
+
+-- A credit note credits, and an invoice is credited.
+create policy credit_allocations_types on credit_allocations as restrictive for insert to einmal_office with check (
+  exists (select 1 from invoices as i where i.id = credit_note_id and i.organization_id = credit_allocations.organization_id
+    and i.type = 'credit_note')
+  and exists (select 1 from invoices as i where i.id = invoice_id and i.organization_id = credit_allocations.organization_id
+    and i.type = 'invoice'));
+
+-- Taken back once, and never given back again.
+create policy allocations_reversed_once on allocations as restrictive for update to einmal_office
+  using (reversed_at is null) with check (reversed_at is not null);
+create policy invoice_adjustments_reversed_once on invoice_adjustments as restrictive for update to einmal_office
+  using (reversed_at is null) with check (reversed_at is not null);
+
+-- What was issued is no draft again, and nothing but a draft has lines that can be added or taken away.
+create policy invoices_issued_once on invoices as restrictive for update to einmal_office using (lifecycle <> 'void') with check (
+  lifecycle <> 'draft' or not exists (select 1 from issued_documents as d
+    where d.invoice_id = invoices.id and d.organization_id = invoices.organization_id));
+create policy invoice_lines_of_drafts on invoice_lines as restrictive for insert to einmal_office with check (exists (
+  select 1 from invoices as i where i.id = invoice_id and i.organization_id = invoice_lines.organization_id
+    and i.lifecycle = 'draft'));
+create policy invoice_lines_of_drafts_removed on invoice_lines as restrictive for delete to einmal_office using (exists (
+  select 1 from invoices as i where i.id = invoice_id and i.organization_id = invoice_lines.organization_id
+    and i.lifecycle = 'draft'));

@@ -82,7 +82,7 @@ export async function createApp(parts: AppParts): Promise<App> {
   )
   await http.register(authRoutes, { auth })
   await http.register(webhookRoutes, { db, clock, newId, pipeline, endpoints, metrics })
-  await http.register(apiRoutes, { prefix: '/api/v1', db, clock, newId, pipeline })
+  await http.register(apiRoutes, { prefix: '/api/v1', db, clock, newId, pipeline, endpoints })
   await http.register(apiDocs)
   return { http, pipeline }
 }

@@ -30,8 +30,16 @@ afterAll(async () => {
 
 test('the contract shows every call that there is', () => {
   expect(operations.map(({ call }) => call).toSorted()).toEqual([
+    'GET /api/v1/audit-entries',
+    'GET /api/v1/companies',
+    'GET /api/v1/companies/{id}',
+    'GET /api/v1/companies/{id}/activity',
     'GET /api/v1/contacts',
     'GET /api/v1/contacts/{id}',
+    'GET /api/v1/contacts/{id}/activity',
+    'GET /api/v1/deals',
+    'GET /api/v1/deals/{id}',
+    'GET /api/v1/deals/{id}/activity',
     'GET /api/v1/events',
     'GET /api/v1/events/{id}',
     'GET /api/v1/invoices',
@@ -39,7 +47,16 @@ test('the contract shows every call that there is', () => {
     'GET /api/v1/payments',
     'GET /api/v1/payments/{id}',
     'GET /api/v1/review-items',
+    'PATCH /api/v1/companies/{id}',
+    'PATCH /api/v1/contacts/{id}',
+    'PATCH /api/v1/deals/{id}',
+    'POST /api/v1/companies',
     'POST /api/v1/contacts',
+    'POST /api/v1/contacts/{id}/notes',
+    'POST /api/v1/contacts/{id}/points',
+    'POST /api/v1/contacts/{id}/points/{pointId}/remove',
+    'POST /api/v1/deals',
+    'POST /api/v1/deals/{id}/notes',
     'POST /api/v1/invoices',
     'POST /api/v1/invoices/{id}/issue',
     'POST /api/v1/invoices/{id}/pay',
@@ -50,9 +67,9 @@ test('the contract shows every call that there is', () => {
 test('every call under /api/v1 asks for an API key, in the contract and in fact', async () => {
   for (const { call, operation } of operations.filter((each) => each.call.includes('/api/v1/'))) {
     expect(operation, call).toMatchObject({ security: [{ apiKey: [] }], responses: { '4XX': {}, '5XX': {} } })
-    const [method, path = ''] = call.split(' ')
-    const url = path.replace('{id}', office.newId())
-    const answer = await app.http.inject({ method: method === 'GET' ? 'GET' : 'POST', url })
+    const [, method = '', path = ''] = /^(GET|PATCH|POST) (\S+)$/.exec(call) ?? []
+    const url = path.replaceAll(/\{\w+\}/g, office.newId())
+    const answer = await app.http.inject({ method: method as 'GET' | 'PATCH' | 'POST', url })
     expect(answer.statusCode, call).toBe(401)
     expect(answer.headers['content-type'], call).toContain('application/problem+json')
   }

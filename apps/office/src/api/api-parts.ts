@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { problem } from '@einmal/contract'
 import canonicalize from 'canonicalize'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Actor } from '../modules/audit/index.ts'
+import { type Actor, recordAudit } from '../modules/audit/index.ts'
+import type { EndpointDirectory } from '../modules/integrations/index.ts'
 import { findApiKey } from '../modules/members/index.ts'
 import { type ApiWrite, type Pipeline, writeOnce } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -15,6 +16,7 @@ export interface ApiParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly pipeline: Pipeline
+  readonly endpoints: EndpointDirectory
 }
 
 /** Who asks, and whose data it is about. */
@@ -58,6 +60,40 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller
 }
 
+/** The version of the record that the caller has read, from the header `If-Match`; without it, any will do. */
+export function ifMatchOf(request: FastifyRequest): number | null {
+  const header = request.headers['if-match']
+  if (header === undefined) return null
+  const [, quoted, bare] = /^(?:(?:W\/)?"(\d{1,9})"|(\d{1,9}))$/.exec(header.trim()) ?? []
+  const digits = quoted ?? bare
+  if (digits === undefined) {
+    throw new AppError('if_match_invalid', 'If-Match takes the version of the record as you read it, such as "3".')
+  }
+  return Number(digits)
+}
+
+/** Throws `version_stale`, with the record as it is now, where the caller has read another version of it. */
+export function requireVersion(version: number | null, current: { readonly version: number }): void {
+  if (version === null || version === current.version) return
+  throw new AppError('version_stale', `You have version ${version}, and it is at version ${current.version} now.`, {
+    extra: { version: current.version, current },
+  })
+}
+
+/** What an audit entry says of a change: the fields of a record that differ, before and after. */
+export function changedFields(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): { before: Record<string, unknown>; after: Record<string, unknown> } {
+  const names = Object.keys(after).filter(
+    (name) =>
+      !['id', 'version', 'createdAt'].includes(name) && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
+  const pick = (record: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(names.flatMap((name) => (name in record ? [[name, record[name]]] : [])))
+  return { before: pick(before), after: pick(after) }
+}
+
 /** The write that a request asks for, named by its actor and its `Idempotency-Key`. */
 export function writeOf(request: FastifyRequest, operation: string, options: { keyRequired: boolean }): ApiWrite {
   const { organizationId, actor } = callerOf(request)
@@ -74,7 +110,10 @@ export function writeOf(request: FastifyRequest, operation: string, options: { k
   return { organizationId, actor, operation, idempotencyKey, fingerprint }
 }
 
-/** Does a write once and sends its answer; a repetition gets the first answer and a header that says so. */
+/**
+ * Does a write once and sends its answer; a repetition gets the first answer and a header that says so. Whatever moves money
+ * needs the key.
+ */
 export async function answerOnce(
   parts: ApiParts,
   request: FastifyRequest,
@@ -85,11 +124,68 @@ export async function answerOnce(
     eventId: string,
     write: ApiWrite,
   ) => Promise<{ status: number; body: unknown; target: { type: string; id: string } }>,
+  options: { readonly keyRequired: boolean } = { keyRequired: false },
 ): Promise<void> {
-  const write = writeOf(request, operation, { keyRequired: false })
+  const write = writeOf(request, operation, options)
   const answer = await writeOnce(parts, write, (tx, eventId) => effect(tx, eventId, write))
   if (answer.isReplayed) reply.header('idempotent-replayed', 'true')
   await reply.status(answer.status).send(answer.body)
+}
+
+/** What a write of a person or a program has to work with. */
+export interface WriteContext {
+  readonly organizationId: string
+  readonly eventId: string
+  readonly actor: Actor
+  readonly now: Date
+  readonly newId: NewId
+}
+
+export interface Act {
+  readonly status: 200 | 201
+  readonly body: unknown
+  /** What was acted on. */
+  readonly subject: { readonly type: string; readonly id: string }
+  /** What it led to, where that is another thing. */
+  readonly target?: { readonly type: string; readonly id: string } | null
+  /** For the audit: what was asked for, or what changed. */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** `answerOnce` with the audit entry that every act leaves, in the transaction of the act. */
+export async function answerAct(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: string,
+  options: { readonly keyRequired: boolean },
+  work: (tx: Tx, context: WriteContext) => Promise<Act>,
+): Promise<void> {
+  const { clock, newId } = parts
+  await answerOnce(
+    parts,
+    request,
+    reply,
+    operation,
+    async (tx, eventId, { organizationId, actor }) => {
+      const now = clock.now()
+      const { status, body, subject, target, data } = await work(tx, { organizationId, eventId, actor, now, newId })
+      recordAudit(tx, organizationId, { actor, action: operation, subject, data }, now, newId)
+      return { status, body, target: target ?? subject }
+    },
+    options,
+  )
+}
+
+/** For a refusal because of a stale version: adds the record as it is now, so that the second of two people sees what changed. */
+export async function withCurrent<T>(work: Promise<T>, readCurrent: () => Promise<unknown>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'version_stale') throw error
+    const extra = { ...error.extra, current: await readCurrent() }
+    throw new AppError('version_stale', error.detail, { cause: error, extra })
+  }
 }
 
 export function amountOf(amountMinor: bigint, currency: string): { amountMinor: number; currency: string } {

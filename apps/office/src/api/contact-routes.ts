@@ -1,70 +1,97 @@
-import { contact, contactInput, id, pageOf, pageQuery } from '@einmal/contract'
+import { contact, contactChange, contactDetail, contactInput, contactQuery, id, pageOf } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { recordAudit } from '../modules/audit/index.ts'
-import { type ContactRow, findContact, insertContact, listContacts } from '../modules/contacts/index.ts'
+import { changeContact, listPeople } from '../modules/contacts/index.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerOnce, callerOf, toPage } from './api-parts.ts'
+import { type ApiParts, callerOf } from './api-parts.ts'
+import {
+  addressOf,
+  answerChanged,
+  answerCreated,
+  pageOfContacts,
+  pointsOf,
+  readContact,
+  readContacts,
+} from './contact-handlers.ts'
+
+const tags = ['contacts']
+const oneContact = z.object({ id })
+const query = contactQuery.extend({ companyId: id.optional().describe('The people of one company. Not with `q`') })
 
 export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
   app.post(
     '/contacts',
-    { schema: { tags: ['contacts'], summary: 'Add a contact', body: contactInput, response: { 201: contact } } },
-    (request, reply) =>
-      answerOnce(
-        parts,
-        request,
-        reply,
-        'contact.create',
-        async (tx, _eventId, { organizationId, actor, operation }) => {
-          const now = parts.clock.now()
-          const { name, email } = request.body
-          const row = await insertContact(tx, organizationId, { id: parts.newId(), name, email: email ?? null }, now)
-          const subject = { type: 'contact', id: row.id }
-          recordAudit(tx, organizationId, { actor, action: operation, subject, data: {} }, now, parts.newId)
-          return { status: 201, body: toContact(row), target: subject }
-        },
-      ),
+    {
+      schema: {
+        tags,
+        summary: 'Add a person or a company',
+        description:
+          'Contact points are kept normalised; one that belongs to another contact is refused with 409 `contact_point_taken`, unless it is marked shared.',
+        body: contactInput,
+        response: { 201: contact },
+      },
+    },
+    (request, reply) => {
+      const { type, name, companyId, taxId, address } = request.body
+      const draft = { type, name, companyId, taxId, address: addressOf(address), points: pointsOf(request.body) }
+      return answerCreated(parts, request, reply, draft)
+    },
   )
 
   app.get(
     '/contacts',
     {
       schema: {
-        tags: ['contacts'],
-        summary: 'List contacts',
-        querystring: pageQuery,
+        tags,
+        summary: 'List people and companies',
+        querystring: query,
         response: { 200: pageOf(contact) },
       },
     },
     async (request) => {
+      const { q, companyId, cursor = null, limit } = request.query
+      if (companyId === undefined) return readContacts(parts, request, request.query, null)
+      if (q !== undefined) throw new AppError('invalid', 'q: not together with companyId')
       const { organizationId } = callerOf(request)
-      const { cursor, limit } = request.query
-      const rows = await parts.db.transaction(organizationId, (tx) =>
-        listContacts(tx, organizationId, cursor ?? null, limit + 1),
-      )
-      return toPage(rows, limit, toContact)
+      return parts.db.transaction(organizationId, async (tx) => {
+        const rows = await listPeople(tx, organizationId, companyId, cursor, limit + 1)
+        return pageOfContacts(tx, organizationId, limit, rows)
+      })
     },
   )
 
   app.get(
     '/contacts/:id',
-    { schema: { tags: ['contacts'], summary: 'One contact', params: z.object({ id }), response: { 200: contact } } },
-    async (request) => {
-      const { organizationId } = callerOf(request)
-      const row = await parts.db.transaction(organizationId, (tx) => findContact(tx, organizationId, request.params.id))
-      if (row === undefined) throw new AppError('not_found', `There is no contact ${request.params.id}.`)
-      return toContact(row)
+    {
+      schema: {
+        tags,
+        summary: 'One contact, with its company and what it owes',
+        params: oneContact,
+        response: { 200: contactDetail },
+      },
+    },
+    (request) => readContact(parts, request, request.params.id, null),
+  )
+
+  app.patch(
+    '/contacts/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Change a contact',
+        description:
+          'What is left out stays. With the header `If-Match: "<version>"` only the version that you read is changed; another one is refused with 409 `version_stale`, and `current` is what it is now.',
+        params: oneContact,
+        body: contactChange,
+        response: { 200: contact },
+      },
+    },
+    (request, reply) => {
+      const subject = { id: request.params.id, type: null }
+      const change = { ...request.body, address: addressOf(request.body.address) }
+      return answerChanged(parts, request, reply, subject, 'contact.change', (tx, context, locked) =>
+        changeContact(tx, context, locked, change),
+      )
     },
   )
-}
-
-function toContact(row: ContactRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    email: row.email,
-    version: row.version,
-    createdAt: row.created_at.toISOString(),
-  }
 }

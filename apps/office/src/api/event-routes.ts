@@ -4,7 +4,18 @@ import { z } from 'zod'
 import { listActivitiesOfEvent } from '../modules/activities/index.ts'
 import { listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
 import { listDomainEventsOfEvent } from '../modules/domain-events/index.ts'
-import { findPayment, listAllocationsOfEvent, listInvoicesOfPayments } from '../modules/money/index.ts'
+import {
+  type AllocationRow,
+  findInvoice,
+  findPayment,
+  findPaymentByName,
+  findReturn,
+  listAllocationsOf,
+  listAllocationsOfPayment,
+  listContactsOfInvoices,
+  type PaymentRow,
+  type ReturnRow,
+} from '../modules/money/index.ts'
 import { listNotificationsByKey, listRecipients } from '../modules/notifications/index.ts'
 import { type EventRow, findEvent, listEvents } from '../modules/register/index.ts'
 import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
@@ -82,32 +93,23 @@ interface Effect {
 
 /** What this event, and no other, put into the books and before people's eyes. */
 async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promise<Effect[]> {
-  const target = row.target_id
-  if (target === null) return reviewEffects(tx, organizationId, row.id)
-  const payment = row.target_type === 'payment' ? await findPayment(tx, organizationId, target) : undefined
-  const allocations = await listAllocationsOfEvent(tx, organizationId, [target], row.id)
-  const invoices = await listInvoicesOfPayments(tx, organizationId, [target])
-  const contacts = invoices.flatMap((invoice) => (invoice.contact_id === null ? [] : [invoice.contact_id]))
-  const subjects = [...new Set([target, ...invoices.map((invoice) => invoice.invoice_id), ...contacts])]
-  const activities = await listActivitiesOfEvent(tx, organizationId, subjects, row.id)
-  const domainEvents = await listDomainEventsOfEvent(tx, organizationId, subjects, row.id)
-  const isBookedHere = payment !== undefined && payment.event_id === row.id
-  const notifications = isBookedHere
-    ? await listNotificationsByKey(tx, organizationId, await listRecipients(tx, organizationId), [
-        `payment:${payment.source}:${payment.external_id}`,
-      ])
-    : []
+  const about = await whatItIsAbout(tx, organizationId, row)
+  const activities = await listActivitiesOfEvent(tx, organizationId, about.subjects, row.id)
+  const domainEvents = await listDomainEventsOfEvent(tx, organizationId, about.subjects, row.id)
+  const recipients = about.notificationKeys.length === 0 ? [] : await listRecipients(tx, organizationId)
+  const notifications = await listNotificationsByKey(tx, organizationId, recipients, about.notificationKeys)
   return [
-    ...(isBookedHere
-      ? [toEffect('payment', payment.id, { amountMinor: Number(payment.amount_minor), currency: payment.currency })]
-      : []),
-    ...allocations.map((allocation) =>
-      toEffect('allocation', allocation.id, {
-        invoiceId: allocation.invoice_id,
-        amountMinor: Number(allocation.amount_minor),
-        currency: allocation.currency,
-      }),
-    ),
+    ...about.facts,
+    ...about.allocations
+      .filter((allocation) => allocation.event_id === row.id)
+      .map((allocation) =>
+        toEffect('allocation', allocation.id, {
+          paymentId: allocation.payment_id,
+          invoiceId: allocation.invoice_id,
+          amountMinor: Number(allocation.amount_minor),
+          currency: allocation.currency,
+        }),
+      ),
     ...activities.map((line) => toEffect('activity', line.id, { kind: line.type, subject: line.subject_type })),
     ...notifications.map((note) =>
       toEffect('notification', note.id, { kind: note.type, recipientId: note.recipient_id }),
@@ -115,6 +117,66 @@ async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promi
     ...domainEvents.map((fired) => toEffect('domain_event', fired.id, { kind: fired.type })),
     ...(await reviewEffects(tx, organizationId, row.id)),
   ]
+}
+
+interface About {
+  /** The facts that this very event brought. */
+  readonly facts: readonly Effect[]
+  /** Of the payment or document, whichever event made them. */
+  readonly allocations: readonly AllocationRow[]
+  /** Whose lines and events may be of it. */
+  readonly subjects: readonly string[]
+  readonly notificationKeys: readonly string[]
+}
+
+async function whatItIsAbout(tx: Tx, organizationId: string, row: EventRow): Promise<About> {
+  const { target_type: type, target_id: target } = row
+  if (target === null) return { facts: [], allocations: [], subjects: [], notificationKeys: [] }
+  if (type === 'invoice') {
+    const allocations = await listAllocationsOf(tx, organizationId, target)
+    const invoice = await findInvoice(tx, organizationId, target)
+    const others = [invoice?.corrects_id, invoice?.contact_id].filter((id) => id !== null && id !== undefined)
+    return { facts: [], allocations, subjects: [target, ...others], notificationKeys: [] }
+  }
+  const movement = type === 'payment_return' ? await findReturn(tx, organizationId, target) : undefined
+  const payment =
+    movement === undefined
+      ? type === 'payment'
+        ? await findPayment(tx, organizationId, target)
+        : undefined
+      : await findPaymentByName(tx, organizationId, movement.original_source, movement.original_id)
+  const allocations = payment === undefined ? [] : await listAllocationsOfPayment(tx, organizationId, payment.id)
+  const invoices = await listContactsOfInvoices(tx, organizationId, [
+    ...new Set(allocations.map((allocation) => allocation.invoice_id)),
+  ])
+  const contacts = [payment?.contact_id, ...invoices.map((invoice) => invoice.contact_id)]
+  const subjects = [target, payment?.id, ...invoices.map((invoice) => invoice.id), ...contacts]
+  const isBookedHere = (movement ?? payment)?.event_id === row.id
+  return {
+    facts:
+      isBookedHere && movement !== undefined
+        ? [toFact('payment_return', movement)]
+        : isBookedHere && payment !== undefined
+          ? [toFact('payment', payment)]
+          : [],
+    allocations,
+    subjects: [...new Set(subjects.filter((id) => id !== null && id !== undefined))],
+    notificationKeys: isBookedHere ? [notificationKeyOf(movement, payment)] : [],
+  }
+}
+
+/** As `money-news.ts` of the money desk names what it tells. */
+function notificationKeyOf(movement: ReturnRow | undefined, payment: PaymentRow | undefined): string {
+  if (movement !== undefined) return `return:${movement.source}:${movement.kind}:${movement.external_id}`
+  return `payment:${payment?.source}:${payment?.external_id}`
+}
+
+function toFact(type: string, row: { id: string; kind: string; amount_minor: bigint; currency: string }): Effect {
+  return toEffect(type, row.id, {
+    kind: row.kind,
+    amountMinor: Number(row.amount_minor),
+    currency: row.currency,
+  })
 }
 
 async function reviewEffects(tx: Tx, organizationId: string, eventId: string): Promise<Effect[]> {

@@ -5,18 +5,28 @@
  */
 import type { FastifyPluginAsync } from 'fastify'
 import { type ApiParts, requireApiKey } from './api-parts.ts'
+import { auditRoutes } from './audit-routes.ts'
+import { companyRoutes } from './company-routes.ts'
+import { contactPointRoutes } from './contact-point-routes.ts'
 import { contactRoutes } from './contact-routes.ts'
+import { dealRoutes } from './deal-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { invoiceRoutes } from './invoice-routes.ts'
 import { paymentRoutes } from './payment-routes.ts'
 import { reviewItemRoutes } from './review-item-routes.ts'
+import { timeLineRoutes } from './time-line-routes.ts'
 
-export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, newId, pipeline }) => {
-  const parts: ApiParts = { db, clock, newId, pipeline }
+export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, newId, pipeline, endpoints }) => {
+  const parts: ApiParts = { db, clock, newId, pipeline, endpoints }
   requireApiKey(app, parts)
   await app.register(contactRoutes, parts)
+  await app.register(contactPointRoutes, parts)
+  await app.register(companyRoutes, parts)
+  await app.register(dealRoutes, parts)
+  await app.register(timeLineRoutes, parts)
   await app.register(invoiceRoutes, parts)
   await app.register(paymentRoutes, parts)
   await app.register(eventRoutes, parts)
   await app.register(reviewItemRoutes, parts)
+  await app.register(auditRoutes, parts)
 }

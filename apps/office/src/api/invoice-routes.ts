@@ -1,27 +1,54 @@
-import { id, invoice, invoiceInput, moneyAnswer, pageOf, pageQuery, payInput } from '@einmal/contract'
+import {
+  adjustmentInput,
+  creditNoteInput,
+  id,
+  invoice,
+  invoiceChange,
+  invoiceDetail,
+  invoiceInput,
+  moneyAnswer,
+  pageOf,
+  pageQuery,
+  payInput,
+  reversalInput,
+} from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { Money, PaymentFact } from '../facts/index.ts'
-import { recordAudit } from '../modules/audit/index.ts'
 import { findContact } from '../modules/contacts/index.ts'
 import {
+  adjustInvoice,
+  changeInvoice,
   createInvoice,
-  findInvoice,
+  creditInvoice,
+  duplicateInvoice,
+  type InvoiceDraft,
   type InvoiceRow,
   issueInvoice,
   listInvoiceLines,
   listInvoices,
+  payInvoice,
+  reverseAdjustment,
+  voidInvoice,
 } from '../modules/money/index.ts'
-import { apiEventKey, type EventOutcome } from '../pipeline/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, amountOf, answerOnce, callerOf, toPage, writeOf } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, ifMatchOf, toPage, type WriteContext, withCurrent } from './api-parts.ts'
+import { getInvoice, toInvoice, toInvoiceDetail, withLines } from './invoice-shapes.ts'
+import { moneyOf, toMoneyAnswer } from './money-shapes.ts'
 
 const oneInvoice = z.object({ id })
+const movesMoney = { keyRequired: true }
+const movesNothing = { keyRequired: false }
 
 export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
-  const { db, clock, newId, pipeline } = parts
+  const { db } = parts
+
+  /** The invoice as it is now, for whoever comes second. */
+  const currentOf = (organizationId: string, invoiceId: string) => () =>
+    db.transaction(organizationId, async (tx) =>
+      withLines(tx, organizationId, await getInvoice(tx, organizationId, invoiceId)),
+    )
 
   app.post(
     '/invoices',
@@ -35,19 +62,11 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
       },
     },
     (request, reply) =>
-      answerOnce(parts, request, reply, 'invoice.create', async (tx, eventId, { organizationId, actor, operation }) => {
-        const { contactId = null, currency, dueOn = null, lines } = request.body
-        if (findCurrency(currency) === undefined) {
-          throw new AppError('invalid', `currency: ${currency} is no currency of ISO 4217`)
-        }
-        if (contactId !== null && (await findContact(tx, organizationId, contactId)) === undefined) {
-          throw new AppError('invalid', `contactId: there is no contact ${contactId}`)
-        }
-        const context = { organizationId, eventId, now: clock.now(), newId }
-        const row = await createInvoice(tx, context, { contactId, currency, dueOn, lines })
-        const subject = { type: 'invoice', id: row.id }
-        recordAudit(tx, organizationId, { actor, action: operation, subject, data: {} }, context.now, newId)
-        return { status: 201, body: await withLines(tx, organizationId, row), target: subject }
+      answerAct(parts, request, reply, 'invoice.create', movesNothing, async (tx, context) => {
+        const { contactId = null, currency, dueOn = null, discountPercent, notes = null, lines } = request.body
+        const draft = { contactId, currency, dueOn, discountPercent, notes, lines }
+        await checkDraft(tx, context.organizationId, draft)
+        return toAct(tx, context, await createInvoice(tx, context, draft), { status: 201 })
       }),
   )
 
@@ -56,7 +75,7 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
     {
       schema: {
         tags: ['invoices'],
-        summary: 'List invoices',
+        summary: 'List invoices and credit notes',
         querystring: pageQuery,
         response: { 200: pageOf(invoice) },
       },
@@ -66,14 +85,8 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
       const { cursor, limit } = request.query
       return db.transaction(organizationId, async (tx) => {
         const rows = await listInvoices(tx, organizationId, cursor ?? null, limit + 1)
-        const lines = Map.groupBy(
-          await listInvoiceLines(
-            tx,
-            organizationId,
-            rows.map((row) => row.id),
-          ),
-          (line) => line.invoice_id,
-        )
+        const ids = rows.map((row) => row.id)
+        const lines = Map.groupBy(await listInvoiceLines(tx, organizationId, ids), (line) => line.invoice_id)
         return toPage(rows, limit, (row) => toInvoice(row, lines.get(row.id) ?? []))
       })
     },
@@ -81,12 +94,44 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
 
   app.get(
     '/invoices/:id',
-    { schema: { tags: ['invoices'], summary: 'One invoice', params: oneInvoice, response: { 200: invoice } } },
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'One invoice or credit note, with everything that lies and lay on it',
+        params: oneInvoice,
+        response: { 200: invoiceDetail },
+      },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       return db.transaction(organizationId, async (tx) =>
-        withLines(tx, organizationId, await getInvoice(tx, organizationId, request.params.id)),
+        toInvoiceDetail(tx, organizationId, await getInvoice(tx, organizationId, request.params.id)),
       )
+    },
+  )
+
+  app.patch(
+    '/invoices/:id',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'Change a draft',
+        description: 'With `If-Match: "<version>"` only if nobody has changed it since. What is issued stays as it is.',
+        params: oneInvoice,
+        body: invoiceChange,
+        response: { 200: invoice },
+      },
+    },
+    (request, reply) => {
+      const { params, body } = request
+      const acted = answerAct(parts, request, reply, 'invoice.change', movesNothing, async (tx, context) => {
+        const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+        const row = await changeInvoice(tx, context, params.id, (draft) => ({ ...draft, ...given }), ifMatchOf(request))
+        const { contact_id: contactId, currency } = row
+        await checkDraft(tx, context.organizationId, { contactId, currency })
+        return toAct(tx, context, row, { data: given })
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
     },
   )
 
@@ -101,20 +146,14 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
         response: { 200: invoice },
       },
     },
-    (request, reply) =>
-      answerOnce(parts, request, reply, 'invoice.issue', async (tx, eventId, { organizationId, actor, operation }) => {
-        const context = { organizationId, eventId, now: clock.now(), newId }
-        const row = await issueInvoice(tx, context, request.params.id)
-        const subject = { type: 'invoice', id: row.id }
-        recordAudit(
-          tx,
-          organizationId,
-          { actor, action: operation, subject, data: { number: row.number } },
-          context.now,
-          newId,
-        )
-        return { status: 200, body: await withLines(tx, organizationId, row), target: subject }
-      }),
+    (request, reply) => {
+      const { params } = request
+      const acted = answerAct(parts, request, reply, 'invoice.issue', movesNothing, async (tx, context) => {
+        const row = await issueInvoice(tx, context, params.id, ifMatchOf(request))
+        return toAct(tx, context, row, { data: { number: row.number } })
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
   )
 
   app.post(
@@ -129,122 +168,160 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
         response: { 200: moneyAnswer },
       },
     },
-    async (request, reply) => {
-      const write = writeOf(request, 'invoice.pay', { keyRequired: true })
-      const { organizationId, actor, operation, fingerprint } = write
-      const given = request.body?.amount
-      if (given !== undefined && given.amountMinor < 1)
-        throw new AppError('invalid', 'amount: must be more than nothing')
-      const target = await db.transaction(organizationId, (tx) => getInvoice(tx, organizationId, request.params.id))
-      if (target.lifecycle !== 'issued') {
-        throw new AppError('invoice_not_open', `The invoice is ${target.lifecycle}; only an issued one takes payments.`)
-      }
-      if (given !== undefined && given.currency !== target.currency) {
-        throw new AppError('invalid', `amount.currency: the invoice is in ${target.currency}`)
-      }
-      const key = apiEventKey(write, newId)
-      const amount =
-        given === undefined ? 'open_rest' : { amountMinor: BigInt(given.amountMinor), currency: given.currency }
-      const outcome = await pipeline.submit({
-        organizationId,
-        event: { source: key.source, kind: key.kind, id: key.id, fingerprint, content: { facts: [] } },
-        factsNamedBy: (eventId) => [manualPayment(eventId, target.id, amount)],
-        delivery: null,
-        holder: newId(),
-        arrivedAt: clock.now(),
-        audit: {
-          actor,
-          action: operation,
-          subject: { type: 'invoice', id: target.id },
-          data: { amount: given ?? null },
-        },
+    (request, reply) => {
+      const { params, body } = request
+      const amount = moneyOf(body?.amount)
+      const acted = answerAct(parts, request, reply, 'invoice.pay', movesMoney, async (tx, context) => {
+        const result = await payInvoice(tx, context, params.id, amount, ifMatchOf(request))
+        return {
+          status: 200,
+          body: toMoneyAnswer(context.eventId, result),
+          subject: { type: 'invoice', id: params.id },
+          target: result.target,
+          data: { amount: body?.amount ?? null },
+        }
       })
-      if (outcome.wasCopy) reply.header('idempotent-replayed', 'true')
-      return toPayAnswer(outcome)
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
     },
+  )
+
+  app.post(
+    '/invoices/:id/duplicate',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'A new draft with the same lines',
+        description: 'No number, no date, nothing paid: only what was written is copied.',
+        params: oneInvoice,
+        response: { 201: invoice },
+      },
+    },
+    (request, reply) =>
+      answerAct(parts, request, reply, 'invoice.duplicate', movesNothing, async (tx, context) => {
+        const row = await duplicateInvoice(tx, context, request.params.id)
+        return toAct(tx, context, row, { status: 201, data: { copiedFromId: request.params.id } })
+      }),
+  )
+
+  app.post(
+    '/invoices/:id/credit-note',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'Issue a credit note for an invoice',
+        description:
+          'Needs the header Idempotency-Key. It has a number of its own series and lowers what is open first; what was paid beyond that becomes unapplied money.',
+        params: oneInvoice,
+        body: creditNoteInput.nullish(),
+        response: { 201: invoice },
+      },
+    },
+    (request, reply) => {
+      const { params, body } = request
+      const acted = answerAct(parts, request, reply, 'invoice.credit', movesMoney, async (tx, context) => {
+        const input = {
+          lines: body?.lines ?? null,
+          discountPercent: body?.discountPercent ?? '0',
+          notes: body?.notes ?? null,
+        }
+        const row = await creditInvoice(tx, context, params.id, input, ifMatchOf(request))
+        return toAct(tx, context, row, { status: 201, data: { invoiceId: params.id, number: row.number } })
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
+  )
+
+  app.post(
+    '/invoices/:id/void',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'Make a document void',
+        description: 'A draft, or an issued invoice on which nothing lies. Its number stays used.',
+        params: oneInvoice,
+        response: { 200: invoice },
+      },
+    },
+    (request, reply) => {
+      const { params } = request
+      const acted = answerAct(parts, request, reply, 'invoice.void', movesNothing, async (tx, context) =>
+        toAct(tx, context, await voidInvoice(tx, context, params.id, ifMatchOf(request)), {}),
+      )
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
+  )
+
+  app.post(
+    '/invoices/:id/adjustments',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'Take off what is no longer owed',
+        description:
+          'Needs the header Idempotency-Key. A cash discount, a fee that somebody else kept, or a bad debt; without an amount, all that is open.',
+        params: oneInvoice,
+        body: adjustmentInput,
+        response: { 201: invoice },
+      },
+    },
+    (request, reply) => {
+      const { params, body } = request
+      const acted = answerAct(parts, request, reply, 'invoice.adjust', movesMoney, async (tx, context) => {
+        const amount = moneyOf(body.amount)
+        if (amount !== null) await checkCurrency(tx, context.organizationId, params.id, amount.currency)
+        const input = { kind: body.kind, amountMinor: amount?.amountMinor ?? null, note: body.note ?? null }
+        const row = await adjustInvoice(tx, context, params.id, input, ifMatchOf(request))
+        return toAct(tx, context, row, { status: 201, data: { kind: body.kind, amount: body.amount ?? null } })
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
+  )
+
+  app.post(
+    '/invoices/:id/adjustments/:adjustmentId/reverse',
+    {
+      schema: {
+        tags: ['invoices'],
+        summary: 'Take an adjustment back',
+        description: 'Needs the header Idempotency-Key. Once; what waited for this invoice then pays it.',
+        params: z.object({ id, adjustmentId: id }),
+        body: reversalInput,
+        response: { 200: invoice },
+      },
+    },
+    (request, reply) =>
+      answerAct(parts, request, reply, 'invoice.adjust.reverse', movesMoney, async (tx, context) => {
+        const { id: invoiceId, adjustmentId } = request.params
+        const { reason } = request.body
+        const row = await reverseAdjustment(tx, context, invoiceId, adjustmentId, reason)
+        return toAct(tx, context, row, { data: { adjustmentId, reason } })
+      }),
   )
 }
 
-/** What a person enters has no name at any source; the event that stands for the entry gives it one. */
-function manualPayment(eventId: string, invoiceId: string, amount: Money | 'open_rest'): PaymentFact {
-  return {
-    type: 'payment',
-    kind: 'payment',
-    source: 'manual',
-    externalId: eventId,
-    originalId: eventId,
-    amount,
-    invoiceReference: invoiceId,
-    payer: { name: null, email: null },
-    occurredAt: null,
+async function toAct(
+  tx: Tx,
+  { organizationId }: WriteContext,
+  row: InvoiceRow,
+  { status = 200, data = {} }: { status?: 200 | 201; data?: Readonly<Record<string, unknown>> },
+) {
+  return { status, body: await withLines(tx, organizationId, row), subject: { type: 'invoice', id: row.id }, data }
+}
+
+async function checkDraft(
+  tx: Tx,
+  organizationId: string,
+  { contactId, currency }: Pick<InvoiceDraft, 'contactId' | 'currency'>,
+): Promise<void> {
+  if (findCurrency(currency) === undefined) {
+    throw new AppError('invalid', `currency: ${currency} is no currency of ISO 4217`)
+  }
+  if (contactId !== null && (await findContact(tx, organizationId, contactId)) === undefined) {
+    throw new AppError('invalid', `contactId: there is no contact ${contactId}`)
   }
 }
 
-function toPayAnswer(outcome: EventOutcome) {
-  const { eventId, applied, target } = outcome
-  const [moved] = applied
-  switch (outcome.outcome) {
-    case 'done':
-    case 'duplicate':
-      return {
-        duplicate: false,
-        ...(moved === undefined ? {} : { applied: amountOf(moved.amountMinor, moved.currency) }),
-        eventId,
-        ...(target === null ? {} : { target }),
-      }
-    case 'kept':
-      throw new AppError('content_differs', 'This Idempotency-Key was used for another request; take a new one.')
-    case 'in_progress':
-      throw new AppError('in_progress', 'The first request with this key has not ended; ask again in a moment.')
-    case 'unknown':
-      throw new AppError('outcome_unknown', 'Nobody knows yet how the first request with this key ended.')
-    case 'failed':
-      throw new AppError('internal', 'Nothing was booked. It is in the log under this requestId.', {
-        cause: outcome.cause,
-      })
-  }
-}
-
-async function getInvoice(tx: Tx, organizationId: string, invoiceId: string): Promise<InvoiceRow> {
-  const row = await findInvoice(tx, organizationId, invoiceId)
-  if (row === undefined) throw new AppError('not_found', `There is no invoice ${invoiceId}.`)
-  return row
-}
-
-async function withLines(tx: Tx, organizationId: string, row: InvoiceRow) {
-  return toInvoice(row, await listInvoiceLines(tx, organizationId, [row.id]))
-}
-
-function toInvoice(row: InvoiceRow, lines: Awaited<ReturnType<typeof listInvoiceLines>>) {
-  const { currency } = row
-  return {
-    id: row.id,
-    number: row.number,
-    type: row.type,
-    lifecycle: row.lifecycle,
-    paymentState: row.payment_state,
-    contactId: row.contact_id,
-    currency,
-    total: amountOf(row.total_minor, currency),
-    paid: amountOf(row.paid_minor, currency),
-    credited: amountOf(row.credited_minor, currency),
-    adjusted: amountOf(row.adjusted_minor, currency),
-    open: amountOf(row.open_minor, currency),
-    issuedAt: row.issued_at?.toISOString() ?? null,
-    dueOn: row.due_on,
-    version: row.version,
-    createdAt: row.created_at.toISOString(),
-    lines: lines.map((line) => ({
-      description: line.description,
-      quantity: withoutZeros(line.quantity),
-      unitPriceMinor: withoutZeros(line.unit_price_minor),
-      taxPercent: withoutZeros(line.tax_percent),
-      net: amountOf(line.net_minor, currency),
-    })),
-  }
-}
-
-/** `1.5000` as `1.5`: PostgreSQL prints every place that the column has. */
-function withoutZeros(decimal: string): string {
-  return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal
+async function checkCurrency(tx: Tx, organizationId: string, invoiceId: string, currency: string): Promise<void> {
+  const row = await getInvoice(tx, organizationId, invoiceId)
+  if (row.currency !== currency) throw new AppError('invalid', `amount.currency: the invoice is in ${row.currency}`)
 }

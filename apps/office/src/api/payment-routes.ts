@@ -1,19 +1,51 @@
-import { id, pageOf, pageQuery, payment } from '@einmal/contract'
+import {
+  applyInput,
+  id,
+  moneyAnswer,
+  moveInput,
+  pageOf,
+  pageQuery,
+  payment,
+  paymentDetail,
+  paymentInput,
+  returnInput,
+} from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
+  applyPayment,
   findPayment,
+  findReturn,
+  listAllocationsOfPayment,
   listInvoicesOfPayments,
   listMentions,
   listPayments,
+  listReturnsOf,
+  movePayment,
   type PaymentRow,
+  type ReturnRow,
+  recordPayment,
+  returnPayment,
+  reverseReturn,
 } from '../modules/money/index.ts'
 import { countCopies } from '../modules/register/index.ts'
+import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, amountOf, callerOf, toPage } from './api-parts.ts'
+import { isUsableId } from '../providers/index.ts'
+import { type ApiParts, amountOf, answerAct, callerOf, ifMatchOf, toPage, withCurrent } from './api-parts.ts'
+import { toAllocation } from './invoice-shapes.ts'
+import { moneyOf, toMoneyAnswer } from './money-shapes.ts'
 
-export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) => {
+const onePayment = z.object({ id })
+const movesMoney = { keyRequired: true }
+
+export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
+  const { db } = parts
+
+  const currentOf = (organizationId: string, paymentId: string) => () =>
+    db.transaction(organizationId, (tx) => readDetail(tx, organizationId, paymentId))
+
   app.get(
     '/payments',
     {
@@ -35,19 +67,219 @@ export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }
     },
   )
 
+  app.post(
+    '/payments',
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'Record a payment that is known from elsewhere',
+        description:
+          "Needs the header Idempotency-Key. The payment keeps its source's own name, so that the answer of your call to the provider, a poll and the provider's webhook are one payment.",
+        body: paymentInput,
+        response: { 200: moneyAnswer },
+      },
+    },
+    (request, reply) =>
+      answerAct(parts, request, reply, 'payment.record', movesMoney, async (tx, context) => {
+        const { source, externalId, payer, occurredAt, invoice } = request.body
+        const amount = moneyOf(request.body.amount)
+        checkName(externalId)
+        if (amount === null || findCurrency(amount.currency) === undefined) {
+          throw new AppError('invalid', `amount.currency: ${amount?.currency} is no currency of ISO 4217`)
+        }
+        const result = await recordPayment(tx, context, {
+          source,
+          externalId,
+          amount,
+          invoiceReference: invoice ?? null,
+          payer: { name: payer?.name ?? null, email: payer?.email ?? null },
+          occurredAt: occurredAt === null || occurredAt === undefined ? null : new Date(occurredAt),
+        })
+        const subject = result.target ?? { type: 'event', id: context.eventId }
+        const data = { source, externalId, amount: request.body.amount }
+        return { status: 200, body: toMoneyAnswer(context.eventId, result), subject, data }
+      }),
+  )
+
   app.get(
     '/payments/:id',
-    { schema: { tags: ['payments'], summary: 'One payment', params: z.object({ id }), response: { 200: payment } } },
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'One payment, with where it lies and lay and what went back',
+        params: onePayment,
+        response: { 200: paymentDetail },
+      },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
-      return db.transaction(organizationId, async (tx) => {
-        const row = await findPayment(tx, organizationId, request.params.id)
-        if (row === undefined) throw new AppError('not_found', `There is no payment ${request.params.id}.`)
-        const toItem = await describe(tx, organizationId, [row])
-        return toItem(row)
-      })
+      return db.transaction(organizationId, (tx) => readDetail(tx, organizationId, request.params.id))
     },
   )
+
+  app.post(
+    '/payments/:id/apply',
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'Apply unapplied money to an invoice',
+        description:
+          'Needs the header Idempotency-Key. Without an amount, all that is unapplied, at most what is open.',
+        params: onePayment,
+        body: applyInput,
+        response: { 200: moneyAnswer },
+      },
+    },
+    (request, reply) => {
+      const { params, body } = request
+      const acted = answerAct(parts, request, reply, 'payment.apply', movesMoney, async (tx, context) => {
+        const { invoiceId } = body
+        const amount = moneyOf(body.amount)
+        if (amount !== null) await checkCurrency(tx, context.organizationId, params.id, amount.currency)
+        const input = { invoiceId, amountMinor: amount?.amountMinor ?? null }
+        const applied = await applyPayment(tx, context, params.id, input, ifMatchOf(request))
+        return toMove(context.eventId, params.id, applied, { invoiceId, amount: body.amount ?? null })
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
+  )
+
+  app.post(
+    '/payments/:id/move',
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'Move a payment to another invoice',
+        description:
+          'Needs the header Idempotency-Key. Taken back and applied in one transaction; what does not fit becomes unapplied. Coming back works.',
+        params: onePayment,
+        body: moveInput,
+        response: { 200: moneyAnswer },
+      },
+    },
+    (request, reply) => {
+      const { params, body } = request
+      const acted = answerAct(parts, request, reply, 'payment.move', movesMoney, async (tx, context) => {
+        const input = { fromInvoiceId: body.fromInvoiceId ?? null, toInvoiceId: body.toInvoiceId }
+        const applied = await movePayment(tx, context, params.id, input, ifMatchOf(request))
+        return toMove(context.eventId, params.id, applied, input)
+      })
+      return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+    },
+  )
+
+  for (const kind of ['refund', 'chargeback'] as const) {
+    app.post(
+      `/payments/:id/${kind}`,
+      {
+        schema: {
+          tags: ['payments'],
+          summary: kind === 'refund' ? 'Record a refund' : 'Record a chargeback',
+          description:
+            "Needs the header Idempotency-Key. It records that the money went back, and sends none. Unapplied money goes first, then what lies on invoices, newest first. With the provider's own name for it, the provider's message later is a repetition.",
+          params: onePayment,
+          body: returnInput.nullish(),
+          response: { 200: moneyAnswer },
+        },
+      },
+      (request, reply) => {
+        const { params, body } = request
+        const acted = answerAct(parts, request, reply, `payment.${kind}`, movesMoney, async (tx, context) => {
+          const amount = moneyOf(body?.amount)
+          const { source, externalId } = body ?? {}
+          if (externalId !== undefined) checkName(externalId)
+          if (amount !== null) await checkCurrency(tx, context.organizationId, params.id, amount.currency)
+          const name = source === undefined || externalId === undefined ? null : { source, externalId }
+          const input = { kind, amountMinor: amount?.amountMinor ?? null, name }
+          const result = await returnPayment(tx, context, params.id, input, ifMatchOf(request))
+          const subject = { type: 'payment', id: params.id }
+          const data = { amount: body?.amount ?? null, name }
+          const answer = toMoneyAnswer(context.eventId, result)
+          return { status: 200, body: answer, subject, target: result.target, data }
+        })
+        return withCurrent(acted, currentOf(callerOf(request).organizationId, params.id))
+      },
+    )
+  }
+
+  app.post(
+    '/payments/:id/returns/:returnId/reverse',
+    {
+      schema: {
+        tags: ['payments'],
+        summary: 'Record that a refund or chargeback came back',
+        description:
+          'Needs the header Idempotency-Key. The money is unapplied again, unless the invoice that the payment named still takes it.',
+        params: z.object({ id, returnId: id }),
+        response: { 200: moneyAnswer },
+      },
+    },
+    (request, reply) =>
+      answerAct(parts, request, reply, 'payment.return.reverse', movesMoney, async (tx, context) => {
+        const { id: paymentId, returnId } = request.params
+        await checkBelongs(tx, context.organizationId, paymentId, returnId)
+        const result = await reverseReturn(tx, context, returnId)
+        const subject = { type: 'payment', id: paymentId }
+        const answer = toMoneyAnswer(context.eventId, result)
+        return { status: 200, body: answer, subject, target: result.target, data: { returnId } }
+      }),
+  )
+}
+
+function toMove(
+  eventId: string,
+  paymentId: string,
+  applied: { amountMinor: bigint; currency: string },
+  data: Readonly<Record<string, unknown>>,
+) {
+  const target = { type: 'payment', id: paymentId }
+  const body = { duplicate: false, applied: amountOf(applied.amountMinor, applied.currency), eventId, target }
+  return { status: 200 as const, body, subject: target, data }
+}
+
+/** What a provider would have to be refused for is refused here as well, so that both meet in one key. */
+function checkName(externalId: string): void {
+  if (!isUsableId(externalId)) throw new AppError('invalid', 'externalId: cannot name one payment')
+}
+
+async function getPayment(tx: Tx, organizationId: string, paymentId: string): Promise<PaymentRow> {
+  const row = await findPayment(tx, organizationId, paymentId)
+  if (row === undefined) throw new AppError('not_found', `There is no payment ${paymentId}.`)
+  return row
+}
+
+async function checkCurrency(tx: Tx, organizationId: string, paymentId: string, currency: string): Promise<void> {
+  const row = await getPayment(tx, organizationId, paymentId)
+  if (row.currency !== currency) throw new AppError('invalid', `amount.currency: the payment is in ${row.currency}`)
+}
+
+async function checkBelongs(tx: Tx, organizationId: string, paymentId: string, returnId: string): Promise<void> {
+  const row = await getPayment(tx, organizationId, paymentId)
+  const movement = await findReturn(tx, organizationId, returnId)
+  const isOwn = movement?.original_id === row.external_id && movement.original_source === row.source
+  if (!isOwn) throw new AppError('not_found', `The payment has no refund or chargeback ${returnId}.`)
+}
+
+async function readDetail(tx: Tx, organizationId: string, paymentId: string) {
+  const row = await getPayment(tx, organizationId, paymentId)
+  const toItem = await describe(tx, organizationId, [row])
+  const returns = await listReturnsOf(tx, organizationId, row)
+  const allocations = await listAllocationsOfPayment(tx, organizationId, row.id)
+  return { ...toItem(row), returns: returns.map(toReturn), allocations: allocations.map(toAllocation) }
+}
+
+function toReturn(row: ReturnRow) {
+  return {
+    id: row.id,
+    source: row.source,
+    externalId: row.external_id,
+    kind: row.kind,
+    returnId: row.return_id,
+    amount: amountOf(row.amount_minor, row.currency),
+    occurredAt: row.occurred_at?.toISOString() ?? null,
+    recordedAt: row.recorded_at.toISOString(),
+    eventId: row.event_id,
+  }
 }
 
 /** Reads what belongs to the payments, in a number of statements that does not grow with theirs. */
@@ -75,5 +307,6 @@ async function describe(tx: Tx, organizationId: string, rows: readonly PaymentRo
     recordedAt: row.recorded_at.toISOString(),
     eventId: row.event_id,
     deliveries: eventsOf(row).reduce((sum, eventId) => sum + (copies.get(eventId) ?? 0), 0),
+    version: row.version,
   })
 }

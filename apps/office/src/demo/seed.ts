@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { insertContact } from '../modules/contacts/index.ts'
+import { createContact } from '../modules/contacts/index.ts'
 import { createIntegration } from '../modules/integrations/index.ts'
 import { type Auth, createApiKey, createOrganizationWithOwner } from '../modules/members/index.ts'
 import { createInvoice, issueInvoice } from '../modules/money/index.ts'
@@ -72,11 +72,24 @@ async function seedInvoices(parts: SeedParts, organizationId: string): Promise<D
   const { db, clock, newId } = parts
   const contactId = newId()
   await db.transaction(organizationId, (tx) =>
-    insertContact(
+    createContact(
       tx,
-      organizationId,
-      { id: contactId, name: 'Muster GmbH', email: 'kontakt@muster.example' },
-      clock.now(),
+      { organizationId, now: clock.now(), newId },
+      {
+        id: contactId,
+        type: 'company',
+        name: 'Muster GmbH',
+        points: [
+          {
+            field: 'email',
+            kind: 'email',
+            value: 'kontakt@muster.example',
+            label: null,
+            isShared: false,
+            country: null,
+          },
+        ],
+      },
     ),
   )
   const write: ApiWrite = {
@@ -90,8 +103,15 @@ async function seedInvoices(parts: SeedParts, organizationId: string): Promise<D
   for (const { description, unitPriceMinor, currency } of invoices) {
     await writeOnce(parts, write, async (tx, eventId) => {
       const context = { organizationId, eventId, now: clock.now(), newId }
-      const lines = [{ description, quantity: '1', unitPriceMinor, taxPercent: '0' }]
-      const draft = await createInvoice(tx, context, { contactId, currency, dueOn: null, lines })
+      const lines = [{ description, quantity: '1', unitPriceMinor, discountPercent: '0', taxPercent: '0' }]
+      const draft = await createInvoice(tx, context, {
+        contactId,
+        currency,
+        dueOn: null,
+        discountPercent: '0',
+        notes: null,
+        lines,
+      })
       const issued = await issueInvoice(tx, context, draft.id)
       made.push({ id: issued.id, number: issued.number ?? '', totalMinor: Number(issued.total_minor), currency })
       return { status: 201, body: null, target: { type: 'invoice', id: issued.id } }

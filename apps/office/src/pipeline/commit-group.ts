@@ -7,7 +7,7 @@ import {
   type ReservedEvent,
   type Settled,
 } from 'einmal'
-import type { Fact, Money, ReceivedEvent } from '../facts/index.ts'
+import type { Money, ReceivedEvent } from '../facts/index.ts'
 import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
 import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
 import type { AnsweredItem, ReviewItem } from '../modules/review-items/index.ts'
@@ -27,9 +27,7 @@ export interface ToldEvent {
   /** Names the arrival. The same arrival submitted again is the same work: a delivery's id, a request's id. */
   readonly holder: string
   readonly arrivedAt: Date
-  /** For what a person enters by hand and no source has named: its facts, named by the event. */
-  readonly factsNamedBy?: (eventId: string) => readonly Fact[]
-  /** Who did it, for a write by a person or a program. */
+  /** Who had it done again, where a person did. */
   readonly audit?: AuditEntry
 }
 
@@ -117,7 +115,7 @@ function expectedOf({ event }: ToldEvent, factIds: readonly string[]): Completio
   const [id] = factIds
   if (!('facts' in event.content) || id === undefined) return undefined
   const [fact] = event.content.facts
-  if (fact === undefined || factIds.length > 1 || fact.amount === 'open_rest') return undefined
+  if (fact?.type !== 'payment' || factIds.length > 1 || fact.amount === 'open_rest') return undefined
   return { target: { type: fact.type, id }, answer: toStoredAnswer([fact.amount]) }
 }
 
@@ -141,7 +139,7 @@ async function book(
   const items = onlyReviewItems(unclearItems(events, context))
   const all: Consequences[] = [{ ...items, answeredItems: answeredFailures(events) }]
   for (const kind of kinds) {
-    const facts = factsOf(events, kind.type, context.newId)
+    const facts = factsOf(events, kind.types, context.newId)
     if (facts.length === 0) continue
     const state = await kind.load(tx, organizationId, facts)
     faultPoint('pipeline.afterLoad')
@@ -149,25 +147,30 @@ async function book(
     kind.write(tx, organizationId, decision.rows, context)
     for (const [index, told] of facts.entries()) {
       const result = decision.results[index]
-      if (result === undefined) throw new Error(`the kind ${kind.type} left a fact undecided`)
+      if (result === undefined) throw new Error(`the kind of ${kind.types.join(', ')} left a fact undecided`)
       resultsOf.get(told.eventId)?.push(result)
     }
     all.push(decision.consequences)
   }
   faultPoint('pipeline.afterWrite')
   recordConsequences(tx, organizationId, all, context.now)
-  writeAudit(tx, organizationId, events, context)
+  for (const { incoming } of events) {
+    if (incoming.input.audit !== undefined) {
+      recordAudit(tx, organizationId, incoming.input.audit, context.now, context.newId)
+    }
+  }
   faultPoint('pipeline.afterConsequences')
   return events.map((event) => toCompletion(event, resultsOf.get(event.eventId) ?? []))
 }
 
-function factsOf(events: readonly ReservedEvent<NamedEvent>[], type: string, newId: NewId): ToldFact[] {
+function factsOf(events: readonly ReservedEvent<NamedEvent>[], types: readonly string[], newId: NewId): ToldFact[] {
   return events.flatMap(({ eventId, incoming }) => {
-    const { event, delivery, factsNamedBy, factIds } = incoming.input
+    const { event, delivery, factIds } = incoming.input
     if (!('facts' in event.content)) return []
-    const facts = factsNamedBy?.(eventId) ?? event.content.facts
-    return facts.flatMap((fact, index) =>
-      fact.type === type ? [{ fact, id: factIds[index] ?? newId(), eventId, deliveryId: delivery?.id ?? null }] : [],
+    return event.content.facts.flatMap((fact, index) =>
+      types.includes(fact.type)
+        ? [{ fact, id: factIds[index] ?? newId(), eventId, deliveryId: delivery?.id ?? null }]
+        : [],
     )
   })
 }
@@ -201,17 +204,6 @@ function answeredFailures(events: readonly ReservedEvent<NamedEvent>[]): Answere
 
 function failureKey(eventId: string): string {
   return `failed:${eventId}`
-}
-
-function writeAudit(
-  tx: Tx,
-  organizationId: string,
-  events: readonly ReservedEvent<NamedEvent>[],
-  { now, newId }: DecisionContext,
-): void {
-  for (const { incoming } of events) {
-    if (incoming.input.audit !== undefined) recordAudit(tx, organizationId, incoming.input.audit, now, newId)
-  }
 }
 
 function toCompletion(event: ReservedEvent<NamedEvent>, results: readonly FactResult[]): Completion {
@@ -258,10 +250,7 @@ async function settle(tx: Tx, settled: readonly Settled<NamedEvent>[], context: 
     })
   }
   recordDeliveries(tx, organizationId, [...outcomes.values()])
-  // Only a source's contradiction is a question; whoever writes by hand or by program is told so at once.
-  const conflicts = settled.filter(
-    ({ outcome, incoming }) => outcome.outcome === 'conflict' && incoming.input.audit === undefined,
-  )
+  const conflicts = settled.filter(({ outcome }) => outcome.outcome === 'conflict')
   if (conflicts.length > 0) {
     const items = conflicts.map((conflict) => conflictItem(conflict, context))
     recordConsequences(tx, organizationId, [onlyReviewItems(items)], context.now)
@@ -293,8 +282,21 @@ function conflictItem({ incoming, outcome }: Settled<NamedEvent>, context: Decis
     kind: 'conflict',
     eventId: outcome.eventId,
     deliveryId: delivery?.id ?? null,
-    data: { source: event.source, kind: event.kind, externalId: event.id, target: outcome.target ?? null },
+    data: {
+      source: event.source,
+      kind: event.kind,
+      externalId: event.id,
+      target: outcome.target ?? null,
+      told: toldAmount(event),
+    },
   }
+}
+
+/** What the contradiction says, where it says one amount. */
+function toldAmount({ content }: ReceivedEvent) {
+  const [fact] = 'facts' in content && content.facts.length === 1 ? content.facts : []
+  if (fact === undefined || fact.amount === 'open_rest') return null
+  return { amountMinor: Number(fact.amount.amountMinor), currency: fact.amount.currency }
 }
 
 /** From the fifth attempt on, the event waits for a person and the sender is answered with success. */

@@ -19,7 +19,8 @@ export interface ToldFact<F extends Fact = Fact> {
  * What became of one fact.
  *
  * `booked`: it is new and on record. `duplicate`: it was on record. `kept`: nothing was booked, a person decides.
- * `nothing`: there was nothing to do, such as a rest of zero. `applied` is what moved on documents through this fact.
+ * `nothing`: there was nothing to do, such as a rest of zero. `applied` is what moved on documents through this fact; below
+ * nothing where money was taken off them.
  */
 export interface FactResult {
   readonly outcome: 'booked' | 'duplicate' | 'kept' | 'nothing'
@@ -56,7 +57,7 @@ export interface DecisionContext {
  * the rows, set by set; it need not wait for the answers, because the commit does.
  */
 export interface FactKind<F extends Fact, State, Rows> {
-  readonly type: F['type']
+  readonly types: readonly F['type'][]
   load(tx: Tx, organizationId: string, facts: readonly ToldFact<F>[]): Promise<State>
   decide(facts: readonly ToldFact<F>[], state: State, context: DecisionContext): Decision<Rows>
   write(tx: Tx, organizationId: string, rows: Rows, context: DecisionContext): void

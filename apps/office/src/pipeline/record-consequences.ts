@@ -1,6 +1,6 @@
 import { recordActivities } from '../modules/activities/index.ts'
 import { recordDomainEvents } from '../modules/domain-events/index.ts'
-import { recordNotifications } from '../modules/notifications/index.ts'
+import { type Notification, recordNotifications } from '../modules/notifications/index.ts'
 import { answerReviewItems, type ReviewItem, recordReviewItems } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
 import type { Consequences } from './fact-kind.ts'
@@ -11,15 +11,18 @@ import type { Consequences } from './fact-kind.ts'
  */
 export function recordConsequences(tx: Tx, organizationId: string, all: readonly Consequences[], now: Date): void {
   const items = inKeyOrder(all.flatMap((consequences) => consequences.reviewItems))
-  const notifications = [
-    ...all.flatMap((consequences) => consequences.notifications),
-    ...items.map(({ key, kind, eventId, data }) => ({ key: `review:${key}`, type: `review.${kind}`, eventId, data })),
-  ]
+  const notifications = [...all.flatMap((consequences) => consequences.notifications), ...items.map(toNotification)]
   recordActivities(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.activities)), now)
   recordDomainEvents(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.domainEvents)), now)
   recordNotifications(tx, organizationId, inKeyOrder(notifications), now)
   recordReviewItems(tx, organizationId, items, now)
   answerReviewItems(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.answeredItems)), now)
+}
+
+/** Money that lies nowhere again is news again; every other question is told once. */
+function toNotification({ key, kind, eventId, data }: ReviewItem): Notification {
+  const told = kind === 'unapplied' ? `review:${key}:${eventId}` : `review:${key}`
+  return { key: told, type: `review.${kind}`, eventId, data }
 }
 
 export function onlyReviewItems(reviewItems: readonly ReviewItem[]): Consequences {

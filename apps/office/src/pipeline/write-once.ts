@@ -3,6 +3,7 @@ import type { Actor } from '../modules/audit/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { AppError, isUnavailable } from '../platform/errors.ts'
+import { faultPoint } from '../platform/fault-points.ts'
 import type { NewId } from '../platform/ids.ts'
 import { registerDatabase } from './register-database.ts'
 
@@ -75,13 +76,16 @@ export async function writeOnce(
       async effect(tx, events) {
         const completions: Completion[] = []
         for (const { eventId } of events) {
+          faultPoint('pipeline.afterReserve')
           const { status, body, target } = await effect(tx, eventId)
           completions.push({ target, answer: { status, body } })
         }
+        faultPoint('pipeline.beforeCommit')
         return completions
       },
     })
     outcome = outcomes[0]
+    faultPoint('pipeline.afterCommit')
   } catch (error) {
     if (!(error instanceof AppError) && !isUnavailable(error)) await recordFailure(register, incoming, error)
     throw error

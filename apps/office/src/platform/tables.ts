@@ -5,10 +5,42 @@ export interface Tables {
   contacts: {
     id: string
     organization_id: string
+    type: 'person' | 'company'
     name: string
-    email: string | null
+    search_name: string
+    company_id: string | null
+    company_type: Generated<'company'>
+    tax_id: string | null
+    street: string | null
+    postal_code: string | null
+    city: string | null
+    country: string | null
     version: Generated<number>
     created_at: Date
+  }
+  contact_points: {
+    id: string
+    organization_id: string
+    contact_id: string
+    kind: 'email' | 'phone' | 'iban' | 'messenger'
+    value: string
+    label: string | null
+    is_shared: Generated<boolean>
+    created_at: Date
+    removed_at: Date | null
+  }
+  deals: {
+    id: string
+    organization_id: string
+    title: string
+    contact_id: string
+    stage: 'new' | 'qualified' | 'proposal' | 'won' | 'lost'
+    currency: string
+    amount_minor: bigint
+    expected_on: string | null
+    version: Generated<number>
+    created_at: Date
+    closed_at: Date | null
   }
   integrations: {
     id: string
@@ -58,6 +90,17 @@ export interface Tables {
   delivery_bodies: { hash: Buffer; organization_id: string; body: Buffer | null; first_received_at: Date }
   delivery_events: { delivery_id: string; event_id: string; organization_id: string; outcome: string }
   number_series: { name: string; organization_id: string; prefix: string; next_sequence: Generated<bigint> }
+  issued_documents: {
+    invoice_id: string
+    organization_id: string
+    currency: string
+    total_minor: bigint
+    number: string
+    sequence: bigint
+    series: string
+    issued_at: Date
+    content: Json
+  }
   invoices: {
     id: string
     organization_id: string
@@ -77,6 +120,10 @@ export interface Tables {
     settle_count: Generated<number>
     issued_at: Date | null
     due_on: string | null
+    discount_percent: Generated<string>
+    notes: string | null
+    copied_from_id: string | null
+    corrects_id: string | null
     version: Generated<number>
     created_at: Date
   }
@@ -88,6 +135,7 @@ export interface Tables {
     description: string
     quantity: string
     unit_price_minor: string
+    discount_percent: string
     tax_percent: string
     net_minor: bigint
   }
@@ -96,8 +144,7 @@ export interface Tables {
     organization_id: string
     source: string
     external_id: string
-    kind: 'payment'
-    original_id: string
+    kind: 'payment' | 'correction'
     event_id: string
     amount_minor: bigint
     currency: string
@@ -105,9 +152,26 @@ export interface Tables {
     returned_minor: Generated<bigint>
     unapplied_minor: Computed<bigint>
     invoice_reference: string | null
+    is_placed_by_hand: Generated<boolean>
     contact_id: string | null
     payer_name: string | null
     payer_email: string | null
+    occurred_at: Date | null
+    recorded_at: Date
+    version: Generated<number>
+  }
+  payment_returns: {
+    id: string
+    organization_id: string
+    source: string
+    external_id: string
+    kind: 'refund' | 'refund_reversal' | 'refund_total' | 'chargeback' | 'chargeback_reversal' | 'correction'
+    return_id: string
+    original_id: string
+    original_source: string
+    event_id: string
+    amount_minor: bigint
+    currency: string
     occurred_at: Date | null
     recorded_at: Date
   }
@@ -119,6 +183,29 @@ export interface Tables {
     invoice_id: string
     currency: string
     amount_minor: bigint
+    event_id: string
+    created_at: Date
+    reversed_at: Date | null
+    reversal_reason: string | null
+  }
+  credit_allocations: {
+    id: string
+    organization_id: string
+    credit_note_id: string
+    invoice_id: string
+    currency: string
+    amount_minor: bigint
+    event_id: string
+    created_at: Date
+  }
+  invoice_adjustments: {
+    id: string
+    organization_id: string
+    invoice_id: string
+    currency: string
+    kind: 'cash_discount' | 'fee' | 'bad_debt'
+    amount_minor: bigint
+    note: string | null
     event_id: string
     created_at: Date
     reversed_at: Date | null
@@ -161,7 +248,7 @@ export interface Tables {
     id: string
     organization_id: string
     key: string
-    kind: 'unclear' | 'conflict' | 'unapplied' | 'failed'
+    kind: 'unclear' | 'conflict' | 'unapplied' | 'failed' | 'waiting' | 'excess'
     state: Generated<'open' | 'decided'>
     event_id: string
     delivery_id: string | null
@@ -170,11 +257,12 @@ export interface Tables {
     decided_at: Date | null
     decided_by: string | null
     decision: string | null
+    note: string | null
   }
   audit_entries: {
     id: string
     organization_id: string
-    actor_type: 'member' | 'api_key' | 'system'
+    actor_type: 'member' | 'api_key' | 'assistant' | 'system'
     actor_id: string
     action: string
     subject_type: string

@@ -27,10 +27,14 @@ export interface Capabilities {
   readonly acceptsIdempotencyKey: boolean
   /** The provider can be asked whether a thing exists. */
   readonly canLookUp: boolean
+  /** Kinds of the events that it books. */
   readonly delivers: readonly string[]
 }
 
-/** One file per provider, one constant, `satisfies PaymentProvider<…>`. Pure: no database, no clock, no network. */
+/**
+ * One constant per provider, in the file of its name, `satisfies PaymentProvider<…>`. Pure: no database, no clock, no
+ * network.
+ */
 export interface PaymentProvider<Settings> {
   /** Stable lower-case name, part of every key, never renamed. */
   readonly source: string
@@ -41,6 +45,13 @@ export interface PaymentProvider<Settings> {
   readonly capabilities: Capabilities
   /** Headers kept with a delivery, because the body alone does not name its event. Never one that authenticates. */
   readonly keptHeaders: readonly string[]
-  /** Verifies, then parses, then names. `nowMs` is Unix time in milliseconds. */
+  /** Verifies, and then reads as `reread` does. `nowMs` is Unix time in milliseconds. */
   receive(delivery: Delivery, settings: Settings, nowMs: number): Received
+  /**
+   * Reads a delivery that was verified when it arrived, with its kept headers alone: never `rejected`, however old its
+   * signature is by now. A newer adapter may so understand what an older one had to keep.
+   *
+   * Never call it for bytes that nobody verified.
+   */
+  reread(delivery: Delivery, settings: Settings): Received
 }

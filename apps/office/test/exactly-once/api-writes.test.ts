@@ -27,9 +27,10 @@ async function post(
   path: string,
   key: string,
   body?: unknown,
+  method = 'POST',
 ): Promise<Answer> {
   const response = await fetch(`${url}/api/v1${path}`, {
-    method: 'POST',
+    method,
     headers: {
       authorization: `Bearer ${organization.apiKey}`,
       'idempotency-key': key,
@@ -49,7 +50,73 @@ async function issuePathOfDraft(organization: TestOrganization): Promise<string>
   return `/invoices/${String(created.body['id'])}/issue`
 }
 
-const writes = [
+async function pathOfDeal(organization: TestOrganization): Promise<string> {
+  const draft = { title: 'Website', contactId: organization.contactId, amount: { amountMinor: 1, currency: 'EUR' } }
+  const created = await post(organization, pair.url(0), '/deals', 'its-deal', draft)
+  return `/deals/${String(created.body['id'])}`
+}
+
+/** A write of the API, with what it leaves behind. */
+interface Write {
+  readonly name: string
+  readonly table: string
+  readonly rows: number
+  readonly action: string
+  readonly method?: 'PATCH'
+  readonly path: (organization: TestOrganization) => Promise<string>
+  readonly body: unknown
+  readonly otherBody: unknown
+}
+
+const writes: readonly Write[] = [
+  {
+    name: 'a contact changed',
+    table: 'contacts where version = 2 and true',
+    rows: 1,
+    action: 'contact.change',
+    method: 'PATCH',
+    path: async ({ contactId }) => `/contacts/${contactId}`,
+    body: { name: 'Muster AG' },
+    otherBody: { name: 'Muster SE' },
+  },
+  {
+    name: 'a contact point added',
+    table: 'contact_points',
+    rows: 1,
+    action: 'contact_point.add',
+    path: async ({ contactId }) => `/contacts/${contactId}/points`,
+    body: { kind: 'phone', value: '+49 30 123456' },
+    otherBody: { kind: 'phone', value: '+49 30 1234567' },
+  },
+  {
+    name: 'a note written',
+    table: "activities where type = 'note' and true",
+    rows: 1,
+    action: 'note.add',
+    path: async ({ contactId }) => `/contacts/${contactId}/notes`,
+    body: { text: 'Called.' },
+    otherBody: { text: 'Called again.' },
+  },
+  {
+    name: 'a deal won',
+    table: "activities where type = 'deal.stage_changed' and true",
+    rows: 1,
+    action: 'deal.change',
+    method: 'PATCH',
+    path: pathOfDeal,
+    body: { stage: 'won' },
+    otherBody: { stage: 'lost' },
+  },
+  {
+    name: 'the news that a deal was won',
+    table: "domain_events where type like 'deal.%' and true",
+    rows: 1,
+    action: 'deal.change',
+    method: 'PATCH',
+    path: pathOfDeal,
+    body: { stage: 'won' },
+    otherBody: { stage: 'lost' },
+  },
   {
     name: 'a contact added',
     table: 'contacts',
@@ -108,7 +175,7 @@ describe.each(writes.map((write) => [write.name, write] as const))('%s through t
 
   test('is there once, whatever how often its key comes to two servers at once and later, and all hear the first answer', async () => {
     const { organization, path } = await prepare()
-    const send = (index: number) => post(organization, pair.url(index), path, 'key-1', write.body)
+    const send = (index: number) => post(organization, pair.url(index), path, 'key-1', write.body, write.method)
     const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => send(index)))
     answers.push(await send(0), await send(1))
     expect(answers.filter((answer) => !answer.isReplayed)).toHaveLength(1)
@@ -122,10 +189,10 @@ describe.each(writes.map((write) => [write.name, write] as const))('%s through t
 
   test('stands, and its key with other content is refused', async () => {
     const { organization, path } = await prepare()
-    const first = await post(organization, pair.url(0), path, 'key-1', write.body)
-    const other = await post(organization, pair.url(1), path, 'key-1', write.otherBody)
+    const first = await post(organization, pair.url(0), path, 'key-1', write.body, write.method)
+    const other = await post(organization, pair.url(1), path, 'key-1', write.otherBody, write.method)
     expect(other).toMatchObject({ status: 422, body: { code: 'content_differs' } })
-    const again = await post(organization, pair.url(1), path, 'key-1', write.body)
+    const again = await post(organization, pair.url(1), path, 'key-1', write.body, write.method)
     expect(again).toMatchObject({ isReplayed: true, body: first.body })
     expect(await count(organization, write.table)).toBe(write.rows)
   })

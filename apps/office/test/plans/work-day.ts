@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type App, createApp } from '../../src/app.ts'
 import type { ReceivedEvent } from '../../src/facts/index.ts'
-import { listActivities } from '../../src/modules/activities/index.ts'
-import { insertContact } from '../../src/modules/contacts/index.ts'
+import { createContact } from '../../src/modules/contacts/index.ts'
 import { createIntegration } from '../../src/modules/integrations/index.ts'
 import { registerPayments } from '../../src/modules/money/index.ts'
 import { createPipeline, type EventOutcome, factKind, type ToldEvent } from '../../src/pipeline/index.ts'
@@ -10,6 +9,8 @@ import type { Db } from '../../src/platform/database.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { GrownOffice } from '../support/grow-office.ts'
 import { stripePaid, type TestOffice, type TestOrganization } from '../support/office.ts'
+import { workOnContacts } from './contact-work.ts'
+import { workOnMoney } from './money-work.ts'
 
 /** An office at work over one connection of its own, whose plans live as long as it does. */
 export interface Desk {
@@ -31,6 +32,8 @@ const GROUP = 40
 /** Does everything that the office can do, in one organisation, with what is on record there, and reads it in every way. */
 export async function workThrough(desk: Desk, organization: TestOrganization, grown?: GrownOffice): Promise<void> {
   await readEverything(desk, organization, await writeEverything(desk, organization, grown), grown)
+  await workOnContacts(desk.app, organization.apiKey, desk.office.newId(), grown)
+  await workOnMoney(desk.app, organization, desk.office.newId(), grown)
 }
 
 interface Written {
@@ -47,7 +50,7 @@ export async function writeEverything(
 ): Promise<Written> {
   const api = apiOf(desk.app, organization.apiKey)
   await setUpSender(desk, organization)
-  const contact = await api.post('/contacts', { name: 'Muster GmbH', email: 'kontakt@muster.example' })
+  const contact = await api.post('/contacts', { name: 'Muster GmbH', email: `kontakt@${desk.office.newId()}.example` })
   const lines = [{ description: 'Work', unitPriceMinor: '500000' }]
   const draft = await api.post('/invoices', { contactId: contact.id, currency: 'EUR', lines })
   const other = await api.post('/invoices', { currency: 'EUR', lines })
@@ -62,8 +65,8 @@ export async function writeEverything(
 }
 
 async function readEverything(
-  { office, db, app }: Desk,
-  { organizationId, apiKey }: TestOrganization,
+  { office, app }: Desk,
+  { apiKey }: TestOrganization,
   { contactId, invoiceId, eventIds }: Written,
   grown: GrownOffice | undefined,
 ): Promise<void> {
@@ -74,7 +77,6 @@ async function readEverything(
   for (const id of [items[0]?.id, grown?.paymentIds[7]]) if (id !== undefined) await api.get(`/payments/${id}`)
   for (const id of [invoiceId, grown?.invoiceIds[7]]) if (id !== undefined) await api.get(`/invoices/${id}`)
   await api.get(`/contacts/${contactId}`)
-  await db.transaction(organizationId, (tx) => listActivities(tx, organizationId, contactId))
 }
 
 interface Api {
@@ -104,7 +106,7 @@ async function setUpSender({ office, db }: Desk, { organizationId }: TestOrganiz
   const context = { organizationId, secretKey, now: clock.now(), newId }
   await db.transaction(organizationId, async (tx) => {
     await createIntegration(tx, context, { provider: 'stripe', label: 'Stripe', settings: { webhookSecrets: [] } })
-    await insertContact(tx, organizationId, { id: newId(), name: 'Probe AG', email: null }, context.now)
+    await createContact(tx, context, { type: 'company', name: 'Probe AG' })
   })
 }
 
@@ -182,7 +184,6 @@ function toldPayment(
           kind: 'payment',
           source: 'stripe',
           externalId: paymentId,
-          originalId: paymentId,
           amount: { amountMinor, currency: 'EUR' },
           invoiceReference: reference,
           payer: { name: 'Muster', email: null },

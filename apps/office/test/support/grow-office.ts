@@ -12,7 +12,10 @@ export interface GrownOffice {
 }
 
 const INVOICES = 50_000
+/** Of whom payments are; the others only stand in the list. */
 const CONTACTS = 1_000
+const ALL_CONTACTS = 20_000
+const DEALS = 20_000
 
 /**
  * Years of an office in a minute: payments with all that belongs to each of them, in one organisation. Every fiftieth
@@ -79,6 +82,11 @@ const kinds = {
   contact: 9,
   reviewItem: 10,
   auditEntry: 11,
+  contactPoint: 12,
+  deal: 13,
+  paymentReturn: 14,
+  adjustment: 15,
+  creditAllocation: 16,
 } as const
 
 /** The first id of the past, in milliseconds: ids are ordered as if one had been made each millisecond. */
@@ -112,10 +120,10 @@ function seedTexts(organization: TestOrganization, paymentCount: number, firstNu
   const paymentsPerInvoice = Math.floor(paymentCount / INVOICES)
   const number = `'RE-' || lpad((i + ${firstNumber})::text, greatest(5, length((i + ${firstNumber})::text)), '0')`
   return [
-    `insert into payments (id, organization_id, source, external_id, kind, original_id, event_id, amount_minor, currency,
-        applied_minor, invoice_reference, contact_id, payer_name, payer_email, occurred_at, recorded_at)
-      select ${id('payment')}, ${organizationId}, 'stripe', 'pi_' || i, 'payment', 'pi_' || i, ${id('event')}, 10000, 'EUR',
-        case when ${isUnapplied} then 0 else 10000 end,
+    `insert into payments (id, organization_id, source, external_id, kind, event_id, amount_minor, currency,
+        applied_minor, returned_minor, invoice_reference, contact_id, payer_name, payer_email, occurred_at, recorded_at)
+      select ${id('payment')}, ${organizationId}, 'stripe', 'pi_' || i, 'payment', ${id('event')}, 10000, 'EUR',
+        case when ${isUnapplied} then 0 else 10000 end, case when ${isUnapplied} then 100 else 0 end,
         case when i % 100 = 0 then null when ${isUnapplied} then 'PO-' || i
           else 'RE-' || lpad((${invoiceIndex} + ${firstNumber})::text, 5, '0') end,
         ${id('contact', contactIndex)}, 'Payer ' || i, null, ${at}, ${at}
@@ -158,20 +166,45 @@ function seedTexts(organization: TestOrganization, paymentCount: number, firstNu
         ${id('delivery')}, ${data}, ${at}
       from ${payments} where ${isUnapplied}`,
     `insert into invoices (id, organization_id, lifecycle, series, sequence, number, contact_id, currency, total_minor,
-        paid_minor, issued_at, created_at)
+        paid_minor, credited_minor, adjusted_minor, issued_at, created_at)
       select ${id('invoice')}, ${organizationId}, 'issued', 'invoice', i + ${firstNumber}, ${number},
         ${id('contact', contactIndex)}, 'EUR', 1000000000, case when ${isUnapplied} then 0 else ${paymentsPerInvoice * 10_000} end,
+        case when i % 10 = 0 then 100 else 0 end, case when i % 10 = 0 then 100 else 0 end,
         ${at}, ${at}
       from generate_series(0, ${INVOICES - 1}) as i`,
     `insert into invoice_lines (invoice_id, organization_id, currency, position, description, quantity, unit_price_minor,
         tax_percent, net_minor)
       select ${id('invoice')}, ${organizationId}, 'EUR', position, 'Work', 1, 500000000, 0, 500000000
       from generate_series(0, ${INVOICES - 1}) as i, generate_series(1, 2) as position`,
+    `insert into issued_documents (invoice_id, organization_id, currency, total_minor, number, sequence, series, issued_at, content)
+      select ${id('invoice')}, ${organizationId}, 'EUR', 1000000000, ${number}, i + ${firstNumber}, 'invoice', ${at}, '{}'
+      from generate_series(0, ${INVOICES - 1}) as i`,
+    `insert into payment_returns (id, organization_id, source, external_id, kind, return_id, original_id, original_source,
+        event_id, amount_minor, currency, recorded_at)
+      select ${id('paymentReturn')}, ${organizationId}, 'stripe', 're_' || i, 'refund', 're_' || i, 'pi_' || i, 'stripe',
+        ${id('event')}, 100, 'EUR', ${at}
+      from ${payments} where ${isUnapplied}`,
+    `insert into invoice_adjustments (id, organization_id, invoice_id, currency, kind, amount_minor, event_id, created_at)
+      select ${id('adjustment')}, ${organizationId}, ${id('invoice')}, 'EUR', 'cash_discount', 100, ${id('event')}, ${at}
+      from generate_series(0, ${INVOICES - 1}) as i where i % 10 = 0`,
+    `insert into credit_allocations (id, organization_id, credit_note_id, invoice_id, currency, amount_minor, event_id, created_at)
+      select ${id('creditAllocation')}, ${organizationId}, ${id('invoice', 'i + 1')}, ${id('invoice')}, 'EUR', 100, ${id('event')}, ${at}
+      from generate_series(0, ${INVOICES - 1}) as i where i % 10 = 0`,
     `insert into audit_entries (id, organization_id, actor_type, actor_id, action, subject_type, subject_id, data, recorded_at)
       select ${id('auditEntry')}, ${organizationId}, 'system', 'seed', 'invoice.issue', 'invoice', ${id('invoice')}, '{}', ${at}
       from generate_series(0, ${INVOICES - 1}) as i`,
-    `insert into contacts (id, organization_id, name, created_at)
-      select ${id('contact')}, ${organizationId}, 'Contact ' || i, ${at} from generate_series(0, ${CONTACTS - 1}) as i`,
+    `insert into contacts (id, organization_id, type, name, search_name, company_id, created_at)
+      select ${id('contact')}, ${organizationId}, case when i % 10 = 0 then 'company' else 'person' end, 'Contact ' || i,
+        'contact ' || i, case when i % 10 = 0 then null else ${id('contact', '(i - i % 10)')} end, ${at}
+      from generate_series(0, ${ALL_CONTACTS - 1}) as i`,
+    `insert into contact_points (id, organization_id, contact_id, kind, value, is_shared, created_at)
+      select ${id('contactPoint')}, ${organizationId}, ${id('contact', 'i / 2')}, case i % 2 when 0 then 'email' else 'phone' end,
+        case i % 2 when 0 then 'contact' || i || '@grown.example' else '+49301' || lpad(i::text, 6, '0') end, false, ${at}
+      from generate_series(0, ${2 * ALL_CONTACTS - 1}) as i`,
+    `insert into deals (id, organization_id, title, contact_id, stage, currency, amount_minor, created_at, closed_at)
+      select ${id('deal')}, ${organizationId}, 'Deal ' || i, ${id('contact', contactIndex)},
+        case when i % 20 = 0 then 'new' else 'won' end, 'EUR', 10000, ${at}, case when i % 20 = 0 then null else ${at} end
+      from generate_series(0, ${DEALS - 1}) as i`,
     `update number_series set next_sequence = ${firstNumber + INVOICES} where organization_id = ${organizationId}`,
   ]
 }

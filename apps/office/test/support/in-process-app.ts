@@ -14,6 +14,12 @@ export interface InProcessApp {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<InProcessAnswer>
+  patch(
+    organization: TestOrganization,
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<InProcessAnswer>
   close(): Promise<void>
 }
 
@@ -38,7 +44,7 @@ export async function createInProcessApp(office: TestOffice): Promise<InProcessA
     baseUrl: 'http://localhost:3000',
   })
   async function inject(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'PATCH' | 'POST',
     url: string,
     headers: Record<string, string>,
     payload?: string,
@@ -55,6 +61,10 @@ export async function createInProcessApp(office: TestOffice): Promise<InProcessA
       const url = `/api/v1${path}`
       if (body === undefined) return inject('POST', url, all)
       return inject('POST', url, { ...all, 'content-type': 'application/json' }, JSON.stringify(body))
+    },
+    patch(organization, path, body, headers = {}) {
+      const all = { ...bearer(organization), ...headers, 'content-type': 'application/json' }
+      return inject('PATCH', `/api/v1${path}`, all, JSON.stringify(body))
     },
     async close() {
       await pipeline.drain()

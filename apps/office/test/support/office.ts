@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { insertContact } from '../../src/modules/contacts/index.ts'
+import { createContact } from '../../src/modules/contacts/index.ts'
 import { createIntegration } from '../../src/modules/integrations/index.ts'
 import { type Auth, createApiKey, createAuth, createOrganizationWithOwner } from '../../src/modules/members/index.ts'
 import { createInvoice, issueInvoice } from '../../src/modules/money/index.ts'
@@ -106,7 +106,7 @@ async function addOrganization(parts: Parts, name: string, memberCount: number):
   const sandboxSecret = `whsec_${randomBytes(32).toString('base64')}`
   const context = { organizationId, secretKey, now: clock.now(), newId }
   const [stripePath, sandboxPath] = await db.transaction(organizationId, async (tx) => {
-    await insertContact(tx, organizationId, { id: contactId, name: 'Muster GmbH', email: null }, clock.now())
+    await createContact(tx, context, { id: contactId, type: 'company', name: 'Muster GmbH' })
     const stripe = { provider: 'stripe', label: 'Stripe', settings: { webhookSecrets: [stripeSecret] } }
     const sandbox = { provider: 'sandbox', label: 'Sandbox', settings: { webhookSecrets: [sandboxSecret] } }
     const { endpointId: stripeEndpoint } = await createIntegration(tx, context, stripe)
@@ -149,8 +149,21 @@ async function issue(
   }
   await writeOnce({ db, clock, newId }, write, async (tx, eventId) => {
     const context = { organizationId, eventId, now: clock.now(), newId }
-    const line = { description: 'Work', quantity: '1', unitPriceMinor: String(total.amountMinor), taxPercent: '0' }
-    const draft = await createInvoice(tx, context, { contactId, currency: total.currency, dueOn: null, lines: [line] })
+    const line = {
+      description: 'Work',
+      quantity: '1',
+      unitPriceMinor: String(total.amountMinor),
+      discountPercent: '0',
+      taxPercent: '0',
+    }
+    const draft = await createInvoice(tx, context, {
+      contactId,
+      currency: total.currency,
+      dueOn: null,
+      discountPercent: '0',
+      notes: null,
+      lines: [line],
+    })
     const row = await issueInvoice(tx, context, draft.id)
     issued.id = row.id
     issued.number = row.number ?? ''

@@ -1,9 +1,16 @@
+import type { Selectable } from 'kysely'
 import { send, sql, type Tx } from '../../platform/database.ts'
 import { toJsonText } from '../../platform/json.ts'
+import type { Tables } from '../../platform/tables.ts'
+
+export type ActivityRow = Selectable<Tables['activities']>
 
 export interface Activity {
   readonly id: string
-  readonly subject: { readonly type: 'contact' | 'invoice' | 'payment'; readonly id: string }
+  readonly subject: {
+    readonly type: 'contact' | 'deal' | 'invoice' | 'payment' | 'payment_return'
+    readonly id: string
+  }
   /** Names what the line tells, such as `payment:<source>:<external id>:<invoice>`. */
   readonly key: string
   readonly type: string
@@ -28,14 +35,22 @@ export function recordActivities(tx: Tx, organizationId: string, activities: rea
   )
 }
 
-/** Lines of one subject, oldest first. */
-export async function listActivities(tx: Tx, organizationId: string, subjectId: string) {
+/** The time line of one subject, newest first, from before `before` on. */
+export async function listActivities(
+  tx: Tx,
+  organizationId: string,
+  subjectId: string,
+  before: string | null,
+  limit: number,
+): Promise<ActivityRow[]> {
   return tx
     .selectFrom('activities')
     .selectAll()
-    .where('organization_id', '=', organizationId)
     .where('subject_id', '=', subjectId)
-    .orderBy('id')
+    .where('organization_id', '=', organizationId)
+    .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
+    .orderBy('id', 'desc')
+    .limit(limit)
     .execute()
 }
 

@@ -7,6 +7,7 @@
 export {
   type ArrivedDelivery,
   type DeliveryOutcome,
+  findDelivery,
   listDeliveriesOfEvents,
   recordDeliveries,
 } from './queries.ts'

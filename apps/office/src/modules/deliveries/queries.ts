@@ -103,3 +103,18 @@ export async function listDeliveriesOfEvents(tx: Tx, organizationId: string, eve
     .orderBy('delivery.id')
     .execute()
 }
+
+/** One delivery with its body, which is `null` where it is no longer kept. */
+export async function findDelivery(tx: Tx, organizationId: string, id: string) {
+  return tx
+    .selectFrom('deliveries as delivery')
+    .innerJoin('delivery_bodies as stored', (join) =>
+      join
+        .onRef('stored.hash', '=', 'delivery.body_hash')
+        .onRef('stored.organization_id', '=', 'delivery.organization_id'),
+    )
+    .select(['delivery.id', 'delivery.endpoint_id', 'delivery.headers', 'stored.body'])
+    .where('delivery.id', '=', id)
+    .where('delivery.organization_id', '=', organizationId)
+    .executeTakeFirst()
+}

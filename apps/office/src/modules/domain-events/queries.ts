@@ -5,10 +5,23 @@ import type { Tables } from '../../platform/tables.ts'
 
 export interface DomainEvent {
   readonly id: string
-  readonly type: 'payment.received' | 'invoice.paid' | 'invoice.issued'
+  readonly type:
+    | 'invoice.issued'
+    | 'invoice.paid'
+    | 'invoice.reopened'
+    | 'invoice.voided'
+    | 'payment.received'
+    | 'payment.corrected'
+    | 'payment.moved'
+    | 'payment.refunded'
+    | 'payment.refund_failed'
+    | 'payment.charged_back'
+    | 'payment.chargeback_reversed'
+    | 'deal.won'
+    | 'deal.lost'
   /** Unique within the type. Begins with the subject's id; carries a counter where a thing can happen again, such as paid after reopened. */
   readonly key: string
-  readonly subject: { readonly type: 'invoice' | 'payment'; readonly id: string }
+  readonly subject: { readonly type: 'deal' | 'invoice' | 'payment' | 'payment_return'; readonly id: string }
   readonly eventId: string
   readonly data: Readonly<Record<string, unknown>>
 }

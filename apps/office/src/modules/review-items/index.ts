@@ -6,8 +6,13 @@
 export {
   type AnsweredItem,
   answerReviewItems,
-  listOpenReviewItems,
+  type Decided,
+  decideReviewItem,
+  findReviewItem,
+  listReviewItems,
   listReviewItemsOfEvent,
   type ReviewItem,
+  type ReviewItemRow,
   recordReviewItems,
+  reopenReviewItem,
 } from './queries.ts'

@@ -1,16 +1,27 @@
+import type { Selectable } from 'kysely'
 import { listedIn, send, sql, type Tx } from '../../platform/database.ts'
-import { toJsonText } from '../../platform/json.ts'
+import { storableText, toJsonText } from '../../platform/json.ts'
+import type { Tables } from '../../platform/tables.ts'
+
+export type ReviewItemRow = Selectable<Tables['review_items']>
 
 export interface ReviewItem {
   readonly id: string
   readonly key: string
-  readonly kind: 'unclear' | 'conflict' | 'unapplied' | 'failed'
+  /**
+   * `unclear`: not understood. `conflict`: a known key with other content. `unapplied`: money on no invoice. `failed`: our
+   * fault, five times. `waiting`: money went back of a payment that is not here. `excess`: more went back than had come.
+   */
+  readonly kind: 'unclear' | 'conflict' | 'unapplied' | 'failed' | 'waiting' | 'excess'
   readonly eventId: string
   readonly deliveryId: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Puts down what is not on the desk yet, in one statement that is sent and not awaited. */
+/**
+ * Puts down what is not on the desk yet, in one statement that is sent and not awaited. A question that was decided stays so;
+ * only money that lies nowhere again, after it had found a place, is asked about again.
+ */
 export function recordReviewItems(tx: Tx, organizationId: string, items: readonly ReviewItem[], now: Date): void {
   if (items.length === 0) return
   void send(
@@ -22,7 +33,10 @@ export function recordReviewItems(tx: Tx, organizationId: string, items: readonl
         ${items.map((item) => item.kind)}::text[], ${items.map((item) => item.eventId)}::uuid[],
         ${items.map((item) => item.deliveryId)}::uuid[], ${items.map((item) => toJsonText(item.data))}::text[])
         as u (id, key, kind, event_id, delivery_id, data)
-      on conflict (key, organization_id) do nothing`,
+      on conflict (key, organization_id) do update set state = 'open', event_id = excluded.event_id,
+        delivery_id = excluded.delivery_id, data = excluded.data, decided_at = null, decided_by = null, decision = null,
+        note = null
+      where review_items.kind = 'unapplied'`,
   )
 }
 
@@ -45,13 +59,74 @@ export function answerReviewItems(tx: Tx, organizationId: string, answered: read
   )
 }
 
-/** Open items, newest first, from before `before` on. */
-export async function listOpenReviewItems(tx: Tx, organizationId: string, before: string | null, limit: number) {
+export async function findReviewItem(tx: Tx, organizationId: string, id: string): Promise<ReviewItemRow | undefined> {
+  return tx
+    .selectFrom('review_items')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+export interface Decided {
+  /** `<type>/<id>` of who decided. */
+  readonly by: string
+  readonly decision: string
+  readonly note: string | null
+}
+
+/**
+ * Takes an item off the desk by a person's word, also where what the person did has just answered it. `undefined` where somebody
+ * else has decided it meanwhile.
+ */
+export async function decideReviewItem(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  { by, decision, note }: Decided,
+  now: Date,
+): Promise<ReviewItemRow | undefined> {
+  return tx
+    .updateTable('review_items')
+    .set({
+      state: 'decided',
+      decided_at: now,
+      decided_by: by,
+      decision,
+      note: note === null ? null : storableText(note),
+    })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .where((eb) => eb.or([eb('state', '=', 'open'), eb('decided_by', '=', 'system')]))
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Puts an item on the desk again that was dismissed. `undefined` where it was not: what was booked is not undone by this. */
+export async function reopenReviewItem(tx: Tx, organizationId: string, id: string): Promise<ReviewItemRow | undefined> {
+  return tx
+    .updateTable('review_items')
+    .set({ state: 'open', decided_at: null, decided_by: null, decision: null, note: null })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .where('decision', '=', 'dismiss')
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Open or decided items, newest first, from before `before` on. */
+export async function listReviewItems(
+  tx: Tx,
+  organizationId: string,
+  state: ReviewItemRow['state'],
+  before: string | null,
+  limit: number,
+): Promise<ReviewItemRow[]> {
   return tx
     .selectFrom('review_items')
     .selectAll()
     .where(listedIn(organizationId))
-    .where('state', '=', 'open')
+    .where('state', '=', state)
     .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')
     .limit(limit)

@@ -12,9 +12,12 @@ export function signStripeDelivery(delivery: {
   return { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': `t=${signedAt},v1=${signature}` }
 }
 
-/** @param delivery.secret `whsec_` and base64. */
+/**
+ * @param delivery.id left out by a sender without ids, which its integration then has to name by fields.
+ * @param delivery.secret `whsec_` and base64.
+ */
 export function signSandboxDelivery(delivery: {
-  readonly id: string
+  readonly id?: string
   readonly body: string | Buffer
   readonly secret: string
   readonly nowMs: number
@@ -23,8 +26,8 @@ export function signSandboxDelivery(delivery: {
   const key = Buffer.from(delivery.secret.replace(/^whsec_/, ''), 'base64')
   return {
     'content-type': 'application/json; charset=utf-8',
-    'webhook-id': delivery.id,
+    ...(delivery.id === undefined ? {} : { 'webhook-id': delivery.id }),
     'webhook-timestamp': String(signedAt),
-    'webhook-signature': `v1,${signBody(key, `${delivery.id}.${signedAt}.`, delivery.body, 'base64')}`,
+    'webhook-signature': `v1,${signBody(key, `${delivery.id ?? ''}.${signedAt}.`, delivery.body, 'base64')}`,
   }
 }

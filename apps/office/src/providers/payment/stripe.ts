@@ -1,6 +1,14 @@
 import { z } from 'zod'
-import type { WireUnits } from '../../platform/money.ts'
-import { ignored, paidEvent, rejected, UNREADABLE_KIND, unclear } from '../events.ts'
+import {
+  type EventName,
+  type Field,
+  ignored,
+  PAID_KIND,
+  paidEvent,
+  rejected,
+  UNREADABLE_KIND,
+  unclear,
+} from '../events.ts'
 import {
   fieldAt,
   isObject,
@@ -16,8 +24,8 @@ import { bodyId, isPlaceholder, readId } from '../ids.ts'
 import { parseJson } from '../json.ts'
 import type { Delivery, PaymentProvider, Received } from '../provider.ts'
 import { isSameText, signBody } from '../signature.ts'
-
-const SOURCE = 'stripe'
+import { idOf, isAbsent, parseAmount, paymentOf, SOURCE } from './stripe-objects.ts'
+import { isReturnType, readReturn } from './stripe-returns.ts'
 
 const stripeSettings = z.strictObject({
   webhookSecrets: z
@@ -52,18 +60,9 @@ const stripeSettings = z.strictObject({
 
 export type StripeSettings = z.infer<typeof stripeSettings>
 
-/**
- * Where Stripe's integers are not ISO minor units (https://docs.stripe.com/currencies).
- *
- * ISK and UGX have no decimals and are sent with two for compatibility ("to charge 5 UGX, provide 500"). MGA has two in
- * ISO 4217 and is one of Stripe's zero-decimal currencies. Three-decimal amounts must be multiples of ten.
- */
-const wire: WireUnits = { exponents: { ISK: 2, UGX: 2, MGA: 0 }, threeDecimalsEndInZero: true }
-
 function receive(delivery: Delivery, settings: StripeSettings, nowMs: number): Received {
   const refusal = verify(delivery, settings, nowMs)
-  if (refusal !== null) return rejected(refusal)
-  return readEvent(delivery.body, settings)
+  return refusal === null ? reread(delivery, settings) : rejected(refusal)
 }
 
 /**
@@ -99,7 +98,7 @@ function verify(delivery: Delivery, settings: StripeSettings, nowMs: number): st
   return ageSeconds <= settings.toleranceSeconds ? null : 'The signature is too old.'
 }
 
-function readEvent(body: Buffer, settings: StripeSettings): Received {
+function reread({ body }: Delivery, settings: StripeSettings): Received {
   const parsed = parseJson(body)
   const event = 'value' in parsed ? parsed.value : null
   const id = isObject(event) ? readId(event['id']) : null
@@ -128,37 +127,18 @@ function readEvent(body: Buffer, settings: StripeSettings): Received {
   }
   if (typeof type !== 'string') return unclear(named, 'shape_unknown', `The type of the event is ${show(type)}.`)
 
-  const isWaitingForSupport = waitingType.test(type)
-  const reason = isWaitingForSupport ? null : whyIgnored(type)
-  if (reason !== null) return ignored(reason)
+  const isReturn = isReturnType(type)
+  if (!isReturn && !paidTypes.has(type)) {
+    return ignored(ignoredTypes.get(type) ?? `Events of type ${show(type)} move no money here.`)
+  }
   const data = event['data']
   const object = isObject(data) ? data['object'] : undefined
   if (!isObject(object)) return unclear(named, 'shape_unknown', `The event of type ${show(type)} has no data.object.`)
-
-  return isWaitingForSupport ? keepForLater(named, event, type, object) : readPaid(named, event, type, object, settings)
-}
-
-/** Source, kind and id of an event that is kept because it could not be read. */
-interface Named {
-  readonly source: string
-  readonly kind: string
-  readonly id: string
-}
-
-/** Money that went back: genuine, and nothing that this version can book. */
-function keepForLater(named: Named, event: JsonObject, type: string, object: JsonObject): Received {
-  // A refund's own id is the key of the later booking. A dispute can move money more than once, and only each
-  // movement's id names it, so it has no subject.
-  const subject = type.startsWith('charge.dispute.') ? null : readId(object['id'])
-  const kept = { ...named, kind: `${SOURCE}.${type}` }
-  if (readId(event['id']) === null) {
-    return unclear(kept, 'id_unusable', `id is ${show(event['id'])}, which cannot name anything.`, subject)
-  }
-  return unclear(kept, 'type_not_supported', `Money moved (${show(type)}), but this version cannot book it.`, subject)
+  return isReturn ? readReturn({ type, event, object, named }) : readPaid(named, event, type, object, settings)
 }
 
 function readPaid(
-  named: Named,
+  named: EventName,
   event: JsonObject,
   type: string,
   object: JsonObject,
@@ -166,18 +146,16 @@ function readPaid(
 ): Received {
   const reading = readMoney(type, object)
   if ('ignored' in reading) return ignored(reading.ignored)
-  const { idField, amountField, contradiction } = reading
-  if (contradiction !== null) return unclear(named, 'shape_unknown', contradiction, readId(object[idField]))
+  const { payment, amountField, contradiction } = reading
+  if (contradiction !== null) return unclear(named, 'shape_unknown', contradiction, readId(payment.value))
   const billing = objectAt(object, 'billing_details')
   const customer = objectAt(object, 'customer_details')
-  return paidEvent({
-    source: SOURCE,
-    event: { name: 'id', value: event['id'] },
-    fallbackId: named.id,
-    payment: { name: idField, value: object[idField] },
+  const envelope = { source: SOURCE, kind: PAID_KIND, id: { name: 'id', value: event['id'] }, fallbackId: named.id }
+  return paidEvent(envelope, {
+    payment,
     amount: { name: amountField, value: object[amountField] },
     currency: { name: 'currency', value: object['currency'] },
-    wire,
+    parseAmount,
     invoiceReference: readInvoiceReference(object, settings.invoiceReferenceFields),
     payer: {
       name: readName(billing['name']) ?? readName(customer['name']),
@@ -190,9 +168,6 @@ function readPaid(
     occurredAt: readUnixSeconds(event['created']) ?? readUnixSeconds(object['created']),
   })
 }
-
-/** Refunds and disputes, whose every step moves money or may do so. */
-const waitingType = /^(refund|charge\.refund|charge\.dispute)\.[a-z_.]{1,60}$/
 
 const PAYMENT_INTENT_BOOKS = 'The payment intent of this money has an event of its own, which books it.'
 
@@ -211,8 +186,6 @@ const ignoredTypes: ReadonlyMap<string, string> = new Map([
   // a key of its own: a second time. payment_intent.succeeded of the same money names the key.
   ['invoice.paid', PAYMENT_INTENT_BOOKS],
   ['invoice.payment_succeeded', PAYMENT_INTENT_BOOKS],
-  // Holds the running total of all refunds; the event of each single refund follows.
-  ['charge.refunded', 'A running total; every refund has an event of its own.'],
   ['payment_intent.created', 'The payment has only begun.'],
   ['payment_intent.requires_action', 'The payer still has to act.'],
   ['payment_intent.processing', 'The payment is still in progress.'],
@@ -227,22 +200,17 @@ const ignoredTypes: ReadonlyMap<string, string> = new Map([
   ['checkout.session.async_payment_failed', 'The payment failed after the checkout.'],
 ])
 
-function whyIgnored(type: string): string | null {
-  if (paidTypes.has(type)) return null
-  return ignoredTypes.get(type) ?? `Events of type ${show(type)} move no money here.`
-}
-
 type MoneyReading =
   | { readonly ignored: string }
   | {
-      readonly idField: string
+      readonly payment: Field
       readonly amountField: string
       /** A sentence where the object does not say that money arrived, although its event does. */
       readonly contradiction: string | null
     }
 
 /**
- * Which fields of a paid object name the money and its amount.
+ * What of a paid object names the money, and which field its amount.
  *
  * Payment intent, charge and checkout session describe the same money in events of their own. All name the payment
  * intent, so they meet in one money key whatever their order.
@@ -250,13 +218,15 @@ type MoneyReading =
 function readMoney(type: string, object: JsonObject): MoneyReading {
   if (type.startsWith('checkout.session.')) return readSession(object)
   if (type.startsWith('charge.')) return readCharge(type, object)
-  return { idField: 'id', amountField: 'amount_received', contradiction: statusContradiction(object) }
+  const payment = { name: 'id', value: object['id'] }
+  return { payment, amountField: 'amount_received', contradiction: statusContradiction(object) }
 }
 
 function statusContradiction({ status }: JsonObject): string | null {
   return status === undefined || status === 'succeeded' ? null : `The status of the object is ${show(status)}.`
 }
 
+/** The type of the event says that money arrived; whatever the object says of it has to be a yes that Stripe is known to write. */
 function readCharge(type: string, charge: JsonObject): MoneyReading {
   let contradiction = statusContradiction(charge)
   for (const field of ['paid', 'captured']) {
@@ -265,15 +235,14 @@ function readCharge(type: string, charge: JsonObject): MoneyReading {
     if (value === false) return { ignored: `The charge is not ${field}.` }
     if (value !== undefined && value !== true) contradiction = `${field} is ${show(value)}, neither true nor false.`
   }
-  const isAlone = charge['payment_intent'] === undefined || charge['payment_intent'] === null
+  const payment = paymentOf(charge, 'id')
   // With several captures this event holds a running total, while the intent's event holds the end result. Only the
   // old charges without an intent have no other event that says their authorised money was taken.
-  if (type === 'charge.captured' && !isAlone) return { ignored: PAYMENT_INTENT_BOOKS }
-  const hasCaptured = charge['amount_captured'] !== undefined && charge['amount_captured'] !== null
+  if (type === 'charge.captured' && payment.name === 'payment_intent') return { ignored: PAYMENT_INTENT_BOOKS }
   return {
-    idField: isAlone ? 'id' : 'payment_intent',
+    payment,
     // `amount` is what was authorised; versions before `amount_captured` existed captured all of it.
-    amountField: hasCaptured ? 'amount_captured' : 'amount',
+    amountField: isAbsent(charge['amount_captured']) ? 'amount' : 'amount_captured',
     contradiction,
   }
 }
@@ -283,7 +252,7 @@ function readSession(session: JsonObject): MoneyReading {
   // "completed" means that the payer finished the page; with slow methods the money comes days later.
   if (status === 'unpaid') return { ignored: 'The checkout is complete and not yet paid.' }
   if (status === 'no_payment_required') return { ignored: 'The checkout needed no payment.' }
-  if (session['payment_intent'] === undefined || session['payment_intent'] === null) {
+  if (isAbsent(session['payment_intent'])) {
     // A subscription pays through an invoice whose payment intent has its own event; the session names only the invoice.
     if (typeof session['subscription'] === 'string' || typeof session['invoice'] === 'string') {
       return { ignored: PAYMENT_INTENT_BOOKS }
@@ -292,7 +261,7 @@ function readSession(session: JsonObject): MoneyReading {
     if (session['amount_total'] === 0) return { ignored: 'The checkout cost nothing.' }
   }
   return {
-    idField: 'payment_intent',
+    payment: { name: 'payment_intent', value: idOf(session['payment_intent']) },
     amountField: 'amount_total',
     contradiction: status === 'paid' ? null : `payment_status is ${show(status)}.`,
   }
@@ -316,7 +285,8 @@ export const stripe = {
     idsAreGlobal: true,
     acceptsIdempotencyKey: true,
     canLookUp: true,
-    delivers: ['payment.paid'],
+    delivers: [PAID_KIND, 'payment.refunded', 'payment.refund_failed', 'payment.refund_total', 'payment.disputed'],
   },
   receive,
+  reread,
 } satisfies PaymentProvider<StripeSettings>

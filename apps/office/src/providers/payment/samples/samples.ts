@@ -1,3 +1,4 @@
+import type { ReturnFact } from '../../../facts/index.ts'
 import type { Delivery } from '../../provider.ts'
 
 /** What the conformance test must be able to say in every provider's language. */
@@ -11,6 +12,20 @@ export interface SampleContent {
   readonly payerName: string
   /** Text and counters that change nothing about the money. */
   readonly note: string
+}
+
+/** What it must be able to say of money that goes back. */
+export interface RefundContent extends SampleContent {
+  readonly refundId: string
+}
+
+/** A type of returned money, with all that it has to become. */
+export interface ReturnSample {
+  readonly title: string
+  readonly body: string
+  /** Our word for the step. */
+  readonly kind: string
+  readonly facts: readonly ReturnFact[]
 }
 
 export interface HowToSend {
@@ -28,8 +43,12 @@ export interface ProviderSamples {
   settings(secrets: readonly string[]): unknown
   /** A genuine payment that arrived. */
   paid(content: SampleContent, how?: HowToSend): Delivery
+  /** A genuine refund of such a payment that has succeeded. */
+  refunded(content: RefundContent, how?: HowToSend): Delivery
   /** Any bytes, signed as the provider signs. */
   signed(body: Buffer, how?: HowToSend): Delivery
+  /** Every type in which money goes back or comes again; their event is `sampleContent.eventId`. */
+  readonly returns: readonly ReturnSample[]
   /** Bodies of steps that are not final. */
   readonly interim: readonly string[]
   /** Headers without which nothing can be believed. */

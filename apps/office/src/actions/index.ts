@@ -1,0 +1,7 @@
+/**
+ * Actions: what several entrances do and one module alone cannot, because it joins modules with providers or the pipeline.
+ * Tables: none of its own.
+ * Invariant: whatever is booked here is booked as a webhook's facts are, under the key of the money itself.
+ */
+export { type ReadAgain, readAgain, retryEvent } from './read-again.ts'
+export { decideItem, decisionsFor, type ItemDecision } from './review-desk.ts'

@@ -1,0 +1,134 @@
+import { deal, dealChange, dealInput, dealQuery, id, pageOf } from '@einmal/contract'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { recordAudit } from '../modules/audit/index.ts'
+import {
+  changeDeal,
+  createDeal,
+  type DealContext,
+  type DealRow,
+  findDeal,
+  listDeals,
+  listDealsInStage,
+  listDealsOfContact,
+  lockDeal,
+} from '../modules/deals/index.ts'
+import { AppError } from '../platform/errors.ts'
+import {
+  type ApiParts,
+  amountOf,
+  answerOnce,
+  callerOf,
+  changedFields,
+  ifMatchOf,
+  requireVersion,
+  toPage,
+} from './api-parts.ts'
+
+const tags = ['deals']
+const oneDeal = z.object({ id })
+
+export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
+  const contextOf = (organizationId: string, eventId: string): DealContext => {
+    return { organizationId, eventId, now: parts.clock.now(), newId: parts.newId }
+  }
+
+  app.post(
+    '/deals',
+    { schema: { tags, summary: 'Add a deal', body: dealInput, response: { 201: deal } } },
+    (request, reply) =>
+      answerOnce(parts, request, reply, 'deal.create', async (tx, eventId, { organizationId, actor, operation }) => {
+        const { title, contactId, stage, amount, expectedOn = null } = request.body
+        const context = contextOf(organizationId, eventId)
+        const draft = { title, contactId, stage, amount: toMoney(amount), expectedOn }
+        const item = toDeal(await createDeal(tx, context, draft))
+        const subject = { type: 'deal', id: item.id }
+        const entry = { actor, action: operation, subject, data: changedFields({}, item) }
+        recordAudit(tx, organizationId, entry, context.now, parts.newId)
+        return { status: 201, body: item, target: subject }
+      }),
+  )
+
+  app.get(
+    '/deals',
+    { schema: { tags, summary: 'List deals', querystring: dealQuery, response: { 200: pageOf(deal) } } },
+    async (request) => {
+      const { organizationId } = callerOf(request)
+      const { cursor = null, limit, stage = null, contactId } = request.query
+      const rows = await parts.db.transaction(organizationId, (tx) => {
+        if (contactId !== undefined) return listDealsOfContact(tx, organizationId, contactId, stage, cursor, limit + 1)
+        if (stage !== null) return listDealsInStage(tx, organizationId, stage, cursor, limit + 1)
+        return listDeals(tx, organizationId, cursor, limit + 1)
+      })
+      return toPage(rows, limit, toDeal)
+    },
+  )
+
+  app.get(
+    '/deals/:id',
+    { schema: { tags, summary: 'One deal', params: oneDeal, response: { 200: deal } } },
+    async (request) => {
+      const { organizationId } = callerOf(request)
+      const row = await parts.db.transaction(organizationId, (tx) => findDeal(tx, organizationId, request.params.id))
+      return toDeal(found(row, request.params.id))
+    },
+  )
+
+  app.patch(
+    '/deals/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Change a deal, or move it to another stage',
+        description:
+          'What is left out stays. With the header `If-Match: "<version>"` only the version that you read is changed; another one is refused with 409 `version_stale`, and `current` is what it is now.',
+        params: oneDeal,
+        body: dealChange,
+        response: { 200: deal },
+      },
+    },
+    (request, reply) => {
+      const version = ifMatchOf(request)
+      return answerOnce(parts, request, reply, 'deal.change', async (tx, eventId, write) => {
+        const { organizationId, actor, operation } = write
+        const context = contextOf(organizationId, eventId)
+        const locked = found(await lockDeal(tx, organizationId, request.params.id), request.params.id)
+        const before = toDeal(locked)
+        requireVersion(version, before)
+        const { amount, ...fields } = request.body
+        const change = { ...fields, amount: amount === undefined ? undefined : toMoney(amount) }
+        const row = await changeDeal(tx, context, locked, change)
+        const after = toDeal(row)
+        const subject = { type: 'deal', id: row.id }
+        if (row !== locked) {
+          const entry = { actor, action: operation, subject, data: changedFields(before, after) }
+          recordAudit(tx, organizationId, entry, context.now, parts.newId)
+        }
+        return { status: 200, body: after, target: subject }
+      })
+    },
+  )
+}
+
+function found(row: DealRow | undefined, dealId: string): DealRow {
+  if (row === undefined) throw new AppError('not_found', `There is no deal ${dealId}.`)
+  return row
+}
+
+function toMoney({ amountMinor, currency }: { amountMinor: number; currency: string }) {
+  return { amountMinor: BigInt(amountMinor), currency }
+}
+
+function toDeal(row: DealRow) {
+  return {
+    id: row.id,
+    title: row.title,
+    contactId: row.contact_id,
+    stage: row.stage,
+    amount: amountOf(row.amount_minor, row.currency),
+    expectedOn: row.expected_on,
+    version: row.version,
+    createdAt: row.created_at.toISOString(),
+    closedAt: row.closed_at?.toISOString() ?? null,
+  }
+}

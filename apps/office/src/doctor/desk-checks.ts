@@ -1,0 +1,82 @@
+import { type Check, keepAndReport, listed, pastTheServer } from './check.ts'
+
+/** What people are asked and told: review items, time lines, domain events, and what they point at. */
+export const deskChecks: readonly Check[] = [
+  {
+    id: 'review.missing',
+    title: 'A person was asked about all money that lies on no invoice, unless a person put it there',
+    severity: 'wrong',
+    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    remedy:
+      'Look at the payment and apply it where it belongs: nobody was asked to. Then report it as a bug with the ids.',
+    sql: `select p.id as subject, p.source, p.external_id, p.currency, p.unapplied_minor as unapplied, p.invoice_reference
+      from payments as p
+      left join (
+        select distinct coalesce(data ->> 'paymentId', substr(key, 11)) as payment_id from review_items
+        where organization_id = $1 and kind = 'unapplied') as r on r.payment_id = p.id::text
+      where p.organization_id = $1 and p.${listed} and p.unapplied_minor > 0 and not p.is_placed_by_hand
+        and r.payment_id is null`,
+  },
+  {
+    id: 'review.unapplied',
+    title: 'No question is open about money of which nothing is left',
+    severity: 'wrong',
+    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    remedy: 'Decide the item as done; it asks for nothing any more. Then report it as a bug with the ids.',
+    sql: `select r.id as subject, r.key, r.event_id as event, p.id as payment, p.unapplied_minor as unapplied
+      from review_items as r
+      left join (
+        select id, unapplied_minor from payments where organization_id = $1 and ${listed}) as p
+        on p.id::text = coalesce(r.data ->> 'paymentId', substr(r.key, 11))
+      where r.organization_id = $1 and r.${listed} and r.kind = 'unapplied' and r.state = 'open'
+        and coalesce(p.unapplied_minor, 0) = 0`,
+  },
+  {
+    id: 'review.waiting',
+    title: 'No question is open about a payment that is awaited and is here',
+    severity: 'wrong',
+    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    remedy:
+      'Look whether the payment counts what went back of it (payment.returned would say so). If it does, decide the item as done. Then report it as a bug with the ids.',
+    sql: `select r.id as subject, r.key, m.id as payment_return, p.id as payment
+      from review_items as r
+      join (
+        select id, event_id, original_id, original_source from payment_returns where organization_id = $1) as m
+        on m.event_id = r.event_id
+      join payments as p on p.external_id = m.original_id and p.source = m.original_source and p.organization_id = $1
+      where r.organization_id = $1 and r.${listed} and r.kind = 'waiting' and r.state = 'open'`,
+  },
+  {
+    id: 'review.failed',
+    title: 'No question is open about a failure that a later attempt made good',
+    severity: 'wrong',
+    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    remedy: 'Decide the item as done; the event is booked. Then report it as a bug with the ids.',
+    sql: `select r.id as subject, r.key, e.id as event, e.state as event_state, e.attempt
+      from review_items as r
+      join events as e on e.id = r.event_id and e.organization_id = $1
+      where r.organization_id = $1 and r.${listed} and r.kind = 'failed' and r.state = 'open' and e.state = 'completed'`,
+  },
+  {
+    id: 'subject.named',
+    title: 'What a time line, a domain event or a copy is about is on record in this organisation',
+    severity: 'wrong',
+    cause: `${pastTheServer} These pointers have no foreign keys.`,
+    remedy: `Look for the missing row in the last backup. ${keepAndReport}`,
+    sql: `with subject as (
+        select 'contact' as type, id from contacts where organization_id = $1 and ${listed}
+        union all select 'deal', id from deals where organization_id = $1 and ${listed}
+        union all select 'invoice', id from invoices where organization_id = $1 and ${listed}
+        union all select 'payment', id from payments where organization_id = $1 and ${listed}
+        union all select 'payment_return', id from payment_returns where organization_id = $1
+      )
+      select r.id as subject, r.what, r.subject_type, r.subject_id
+      from (
+        select id, 'activity' as what, subject_type, subject_id from activities where organization_id = $1
+        union all select id, 'domain event', subject_type, subject_id from domain_events where organization_id = $1
+        union all select id, 'copy of an invoice', 'invoice', copied_from_id from invoices
+        where organization_id = $1 and ${listed} and copied_from_id is not null) as r
+      left join subject as s on s.id = r.subject_id and s.type = r.subject_type
+      where s.id is null and r.subject_type in ('contact', 'deal', 'invoice', 'payment', 'payment_return')`,
+  },
+]
