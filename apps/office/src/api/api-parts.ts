@@ -10,6 +10,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
+import { toJsonAmount } from '../platform/money.ts'
 
 export interface ApiParts {
   readonly db: Db
@@ -189,7 +190,7 @@ export async function withCurrent<T>(work: Promise<T>, readCurrent: () => Promis
 }
 
 export function amountOf(amountMinor: bigint, currency: string): { amountMinor: number; currency: string } {
-  return { amountMinor: Number(amountMinor), currency }
+  return { amountMinor: toJsonAmount(amountMinor), currency }
 }
 
 /** A page of rows that were read one more than asked for. */

@@ -21,6 +21,7 @@ import { type EventRow, findEvent, listEvents } from '../modules/register/index.
 import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
+import { toJsonAmount } from '../platform/money.ts'
 import { type ApiParts, callerOf, toPage } from './api-parts.ts'
 
 const filter = pageQuery.extend({
@@ -106,7 +107,7 @@ async function listEffects(tx: Tx, organizationId: string, row: EventRow): Promi
         toEffect('allocation', allocation.id, {
           paymentId: allocation.payment_id,
           invoiceId: allocation.invoice_id,
-          amountMinor: Number(allocation.amount_minor),
+          amountMinor: toJsonAmount(allocation.amount_minor),
           currency: allocation.currency,
         }),
       ),
@@ -174,7 +175,7 @@ function notificationKeyOf(movement: ReturnRow | undefined, payment: PaymentRow 
 function toFact(type: string, row: { id: string; kind: string; amount_minor: bigint; currency: string }): Effect {
   return toEffect(type, row.id, {
     kind: row.kind,
-    amountMinor: Number(row.amount_minor),
+    amountMinor: toJsonAmount(row.amount_minor),
     currency: row.currency,
   })
 }

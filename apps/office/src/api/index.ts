@@ -11,7 +11,11 @@ import { contactPointRoutes } from './contact-point-routes.ts'
 import { contactRoutes } from './contact-routes.ts'
 import { dealRoutes } from './deal-routes.ts'
 import { eventRoutes } from './event-routes.ts'
+import { invoiceMoneyRoutes } from './invoice-money-routes.ts'
 import { invoiceRoutes } from './invoice-routes.ts'
+import { invoiceStepRoutes } from './invoice-step-routes.ts'
+import { paymentMoveRoutes } from './payment-move-routes.ts'
+import { paymentReturnRoutes } from './payment-return-routes.ts'
 import { paymentRoutes } from './payment-routes.ts'
 import { reviewItemRoutes } from './review-item-routes.ts'
 import { timeLineRoutes } from './time-line-routes.ts'
@@ -25,7 +29,11 @@ export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, 
   await app.register(dealRoutes, parts)
   await app.register(timeLineRoutes, parts)
   await app.register(invoiceRoutes, parts)
+  await app.register(invoiceStepRoutes, parts)
+  await app.register(invoiceMoneyRoutes, parts)
   await app.register(paymentRoutes, parts)
+  await app.register(paymentMoveRoutes, parts)
+  await app.register(paymentReturnRoutes, parts)
   await app.register(eventRoutes, parts)
   await app.register(reviewItemRoutes, parts)
   await app.register(auditRoutes, parts)

@@ -11,7 +11,7 @@ import {
 } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { amountOf } from './api-parts.ts'
+import { type Act, type ApiParts, amountOf, type WriteContext } from './api-parts.ts'
 
 /** Rows of the money desk in the shapes of the contract. */
 
@@ -19,6 +19,24 @@ export async function getInvoice(tx: Tx, organizationId: string, invoiceId: stri
   const row = await findInvoice(tx, organizationId, invoiceId)
   if (row === undefined) throw new AppError('not_found', `There is no invoice ${invoiceId}.`)
   return row
+}
+
+/** The invoice as it is now, for whoever comes second. */
+export function currentInvoice({ db }: ApiParts, organizationId: string, invoiceId: string) {
+  return () =>
+    db.transaction(organizationId, async (tx) =>
+      withLines(tx, organizationId, await getInvoice(tx, organizationId, invoiceId)),
+    )
+}
+
+/** A document that was written or changed, as the answer of the act. */
+export async function toInvoiceAct(
+  tx: Tx,
+  { organizationId }: WriteContext,
+  row: InvoiceRow,
+  { status = 200, data = {} }: { status?: 200 | 201; data?: Readonly<Record<string, unknown>> },
+): Promise<Act> {
+  return { status, body: await withLines(tx, organizationId, row), subject: { type: 'invoice', id: row.id }, data }
 }
 
 export async function withLines(tx: Tx, organizationId: string, row: InvoiceRow) {

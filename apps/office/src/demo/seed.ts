@@ -7,6 +7,7 @@ import { type ApiWrite, writeOnce } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database.ts'
 import type { NewId } from '../platform/ids.ts'
+import { toJsonAmount } from '../platform/money.ts'
 import type { SecretKey } from '../platform/secrets.ts'
 import type { DemoFile } from './demo-file.ts'
 
@@ -113,7 +114,7 @@ async function seedInvoices(parts: SeedParts, organizationId: string): Promise<D
         lines,
       })
       const issued = await issueInvoice(tx, context, draft.id)
-      made.push({ id: issued.id, number: issued.number ?? '', totalMinor: Number(issued.total_minor), currency })
+      made.push({ id: issued.id, number: issued.number ?? '', totalMinor: toJsonAmount(issued.total_minor), currency })
       return { status: 201, body: null, target: { type: 'invoice', id: issued.id } }
     })
   }

@@ -1,6 +1,7 @@
 import { sendText, type Tx } from '../platform/database.ts'
 import type { Check, Severity } from './check.ts'
 import { checks } from './checks.ts'
+import { joinAsBefore, joinByHash } from './queries.ts'
 
 /** A row that disagrees: what it is about, and columns that show how. Amounts are in minor units. */
 export type FoundRow = Readonly<Record<string, unknown>> & { readonly subject: string }
@@ -50,10 +51,12 @@ export function toFindings(check: Check, rows: readonly FoundRow[]): Finding[] {
  * write. `openDoctor` looks at one moment for all of them.
  */
 export async function diagnose(tx: Tx, organizationId: string): Promise<Finding[]> {
+  void sendText(tx, joinByHash, [])
   const answers = checks.map((check) =>
     sendText<FoundRow>(tx, textOf(check), [organizationId], `doctor.${check.id}`).then((rows) =>
       toFindings(check, rows),
     ),
   )
+  void sendText(tx, joinAsBefore, [])
   return (await Promise.all(answers)).flat()
 }

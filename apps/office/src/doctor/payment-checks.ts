@@ -11,8 +11,8 @@ export const paymentChecks: readonly Check[] = [
     sql: `select p.id as subject, p.source, p.external_id, p.currency, p.applied_minor as found, l.minor as expected
       from payments as p
       cross join lateral (
-        select coalesce(sum(a.amount_minor), 0)::bigint as minor from allocations as a
-        where a.payment_id = p.id and a.organization_id = $1 and a.reversed_at is null) as l
+        select coalesce(sum(a.amount_minor) filter (where a.reversed_at is null), 0)::bigint as minor
+        from allocations as a where a.payment_id = p.id and a.organization_id = $1) as l
       where p.organization_id = $1 and p.${listed} and p.applied_minor <> l.minor`,
   },
   {

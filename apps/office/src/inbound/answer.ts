@@ -1,5 +1,6 @@
 import type { Money } from '../facts/index.ts'
 import type { EventOutcome } from '../pipeline/index.ts'
+import { toJsonAmount } from '../platform/money.ts'
 
 /** What the sender of a delivery is told. */
 export interface Answer {
@@ -58,5 +59,5 @@ function appliedOf(outcomes: readonly EventOutcome[]): { applied?: unknown } {
 
 /** Never beyond 2^53: that is the largest amount that is taken in. */
 function toAmount(money: Money): { amountMinor: number; currency: string } {
-  return { amountMinor: Number(money.amountMinor), currency: money.currency }
+  return { amountMinor: toJsonAmount(money.amountMinor), currency: money.currency }
 }

@@ -15,6 +15,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { faultPoint } from '../platform/fault-points.ts'
 import type { NewId } from '../platform/ids.ts'
+import { toJsonAmount } from '../platform/money.ts'
 import type { AnyFactKind, Consequences, DecisionContext, FactResult, ToldFact } from './fact-kind.ts'
 import { onlyReviewItems, recordConsequences } from './record-consequences.ts'
 import { registerDatabase } from './register-database.ts'
@@ -220,7 +221,7 @@ function toCompletion(event: ReservedEvent<NamedEvent>, results: readonly FactRe
 }
 
 function toStoredAnswer(applied: readonly Money[]): StoredAnswer {
-  return { applied: applied.map(({ amountMinor, currency }) => ({ amountMinor: Number(amountMinor), currency })) }
+  return { applied: applied.map(({ amountMinor, currency }) => ({ amountMinor: toJsonAmount(amountMinor), currency })) }
 }
 
 function sumByCurrency(results: readonly FactResult[]): Money[] {
@@ -296,7 +297,7 @@ function conflictItem({ incoming, outcome }: Settled<NamedEvent>, context: Decis
 function toldAmount({ content }: ReceivedEvent) {
   const [fact] = 'facts' in content && content.facts.length === 1 ? content.facts : []
   if (fact === undefined || fact.amount === 'open_rest') return null
-  return { amountMinor: Number(fact.amount.amountMinor), currency: fact.amount.currency }
+  return { amountMinor: toJsonAmount(fact.amount.amountMinor), currency: fact.amount.currency }
 }
 
 /** From the fifth attempt on, the event waits for a person and the sender is answered with success. */

@@ -13,6 +13,11 @@ import type { Currency } from './currencies.ts'
  */
 export const MAX_AMOUNT_MINOR = BigInt(Number.MAX_SAFE_INTEGER)
 
+/** An amount for JSON, where it is a number: exact, because no amount of ours is beyond `MAX_AMOUNT_MINOR`. */
+export function toJsonAmount(amountMinor: bigint): number {
+  return Number(amountMinor)
+}
+
 export type AmountProblem =
   | 'missing'
   | 'not_an_integer'

@@ -1,5 +1,6 @@
 import type { Consequences, DecisionContext } from '../../pipeline/index.ts'
 import { storableText } from '../../platform/json.ts'
+import { toJsonAmount } from '../../platform/money.ts'
 import type { DealColumns, DealRow } from './queries.ts'
 
 /** What is left out stays. */
@@ -61,7 +62,7 @@ export function decideDealChange(
           key: `${deal.id}:${version}`,
           subject,
           eventId,
-          data: { contactId, amountMinor: Number(columns.amount_minor), currency },
+          data: { contactId, amountMinor: toJsonAmount(columns.amount_minor), currency },
         },
       ]
     : []

@@ -2,7 +2,7 @@ import { recordConsequences } from '../../pipeline/index.ts'
 import type { Tx } from '../../platform/database.ts'
 import { AppError } from '../../platform/errors.ts'
 import { faultPoint } from '../../platform/fault-points.ts'
-import { MAX_AMOUNT_MINOR } from '../../platform/money.ts'
+import { MAX_AMOUNT_MINOR, toJsonAmount } from '../../platform/money.ts'
 import { findContact } from '../contacts/index.ts'
 import { Book } from './book.ts'
 import { type InvoiceDraft, type InvoiceLineDraft, type InvoiceTotals, invoiceTotals } from './invoice-totals.ts'
@@ -172,7 +172,7 @@ export async function creditInvoice(
       'credit_exceeds',
       `At most ${creditableMinor} ${current.currency} minor units can be credited.`,
       {
-        extra: { creditable: { amountMinor: Number(creditableMinor), currency: current.currency } },
+        extra: { creditable: { amountMinor: toJsonAmount(creditableMinor), currency: current.currency } },
       },
     )
   }
@@ -340,8 +340,8 @@ async function contentOf(tx: Tx, organizationId: string, row: InvoiceRow): Promi
   return {
     ...draft,
     contact: contact ?? null,
-    taxes: taxes.map((tax) => ({ ...tax, netMinor: Number(tax.netMinor), taxMinor: Number(tax.taxMinor) })),
-    netMinor: Number(netMinor),
+    taxes: taxes.map((tax) => ({ ...tax, netMinor: toJsonAmount(tax.netMinor), taxMinor: toJsonAmount(tax.taxMinor) })),
+    netMinor: toJsonAmount(netMinor),
   }
 }
 

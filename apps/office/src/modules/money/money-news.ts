@@ -1,5 +1,6 @@
 import type { Money, MoneyName, PaymentFact, ReturnFact, ReturnKind } from '../../facts/index.ts'
 import type { Consequences, DecisionContext, ToldFact } from '../../pipeline/index.ts'
+import { toJsonAmount } from '../../platform/money.ts'
 import type { Activity } from '../activities/index.ts'
 import type { DomainEvent } from '../domain-events/index.ts'
 import type { Notification } from '../notifications/index.ts'
@@ -42,8 +43,8 @@ export class MoneyNews {
       paymentId: id,
       invoiceId: invoice?.row.id ?? null,
       number: invoice?.row.number ?? null,
-      amountMinor: Number(payment.amountMinor),
-      appliedMinor: Number(payment.appliedMinor),
+      amountMinor: toJsonAmount(payment.amountMinor),
+      appliedMinor: toJsonAmount(payment.appliedMinor),
       currency,
     }
     const subject = invoice === undefined ? ({ type: 'payment', id } as const) : subjectOf(invoice.row)
@@ -60,7 +61,7 @@ export class MoneyNews {
       paymentId: payment.id,
       invoiceId: row.id,
       number: row.number,
-      appliedMinor: Number(appliedMinor),
+      appliedMinor: toJsonAmount(appliedMinor),
       currency: row.currency,
     })
   }
@@ -77,9 +78,9 @@ export class MoneyNews {
       from: taken.map(({ allocation, invoice }) => ({
         invoiceId: invoice.row.id,
         number: invoice.row.number,
-        amountMinor: Number(allocation.amountMinor),
+        amountMinor: toJsonAmount(allocation.amountMinor),
       })),
-      to: { invoiceId: target.row.id, number: target.row.number, amountMinor: Number(appliedMinor) },
+      to: { invoiceId: target.row.id, number: target.row.number, amountMinor: toJsonAmount(appliedMinor) },
       currency: payment.currency,
     }
     const subjects = [target, ...taken.map(({ invoice }) => invoice)].map(({ row }) => subjectOf(row))
@@ -124,7 +125,7 @@ export class MoneyNews {
     this.#ask(cause, `unapplied:${payment.id}`, 'unapplied', {
       paymentId: payment.id,
       reason,
-      unappliedMinor: Number(unappliedOf(payment)),
+      unappliedMinor: toJsonAmount(unappliedOf(payment)),
       currency: payment.currency,
       invoiceReference: payment.invoiceReference,
     })
@@ -244,7 +245,7 @@ function contentText(amount: Money | 'open_rest', kind: string): string {
 }
 
 function shown(amountMinor: bigint, currency: string) {
-  return { amountMinor: Number(amountMinor), currency }
+  return { amountMinor: toJsonAmount(amountMinor), currency }
 }
 
 function returnData({ source, externalId, kind, returnId, original }: ReturnFact) {
