@@ -21,8 +21,9 @@ const ranks: readonly (readonly string[])[] = [
   ['pipeline'],
   ['modules/money', 'modules/deals'],
   ['actions'],
-  ['demo', 'api', 'inbound', 'config.ts', 'welcome.ts'],
+  ['demo', 'api', 'inbound', 'doctor', 'config.ts', 'welcome.ts'],
   ['app.ts'],
+  ['commands'],
   ['main.ts', 'cli.ts'],
 ]
 
@@ -37,6 +38,11 @@ export const strangers: readonly { readonly from: RegExp; readonly to: RegExp; r
     from: /^pipeline$/,
     to: /^providers$/,
     instead: 'let inbound ask the provider, and hand the pipeline a ReceivedEvent',
+  },
+  {
+    from: /^doctor$/,
+    to: /^(facts|providers|pipeline|actions|modules\/.*)$/,
+    instead: 'say in SQL what the rows must add up to: code that the books came from cannot judge them',
   },
 ]
 

@@ -313,7 +313,8 @@ create table payment_returns (
   constraint payment_returns_pkey primary key (id, organization_id),
   constraint payment_returns_external_id_key unique (external_id, kind, source, organization_id)
 );
-create index payment_returns_original_idx on payment_returns (original_id, original_source, organization_id);
+-- Without the organisation, so that a look-up by the movement's own key cannot take this one for its own.
+create index payment_returns_original_idx on payment_returns (original_id, original_source);
 
 -- What went back of a payment, by its key: the rule above as a sum. The office counts in TypeScript; this is what the policy
 -- on payments holds it to. A running total is believed only while the source has told of no single refund.
@@ -384,7 +385,8 @@ create table credit_allocations (
   constraint credit_allocations_invoice_fkey foreign key (invoice_id, organization_id, currency)
     references invoices (id, organization_id, currency)
 );
-create index credit_allocations_invoice_idx on credit_allocations (invoice_id, organization_id);
+-- Without the organisation, so that a look-up by the credit note cannot take this one for its own while the table is young.
+create index credit_allocations_invoice_idx on credit_allocations (invoice_id);
 
 -- What is no longer owed although nobody paid it.
 create table invoice_adjustments (
@@ -422,6 +424,7 @@ create table activities (
 );
 
 create table notifications (
+  -- Names the news; each recipient has a row of it.
   id uuid not null,
   organization_id uuid not null,
   recipient_id uuid not null,
@@ -433,6 +436,7 @@ create table notifications (
   read_at timestamptz,
   constraint notifications_pkey primary key (recipient_id, key, organization_id)
 );
+create index notifications_list_idx on notifications (recipient_id, id, organization_id);
 
 create table domain_events (
   id uuid not null,
@@ -568,13 +572,17 @@ create policy allocations_reversed_once on allocations as restrictive for update
 create policy invoice_adjustments_reversed_once on invoice_adjustments as restrictive for update to einmal_office
   using (reversed_at is null) with check (reversed_at is not null);
 
--- What was issued is no draft again, and nothing but a draft has lines that can be added or taken away.
+-- An invoice begins as a draft with nothing on it. What was issued keeps its number for good and is no draft again, and nothing
+-- but a draft has lines that can be added or taken away.
+create policy invoices_begin_as_drafts on invoices as restrictive for insert to einmal_office with check (
+  lifecycle = 'draft' and paid_minor + credited_minor + adjusted_minor = 0);
 create policy invoices_issued_once on invoices as restrictive for update to einmal_office using (lifecycle <> 'void') with check (
-  lifecycle <> 'draft' or not exists (select 1 from issued_documents as d
+  number is not null or not exists (select 1 from issued_documents as d
     where d.invoice_id = invoices.id and d.organization_id = invoices.organization_id));
+-- `offset 0` keeps it from becoming a join, which would start from the organisation.
 create policy invoice_lines_of_drafts on invoice_lines as restrictive for insert to einmal_office with check (exists (
   select 1 from invoices as i where i.id = invoice_id and i.organization_id = invoice_lines.organization_id
-    and i.lifecycle = 'draft'));
+    and i.lifecycle = 'draft' offset 0));
 create policy invoice_lines_of_drafts_removed on invoice_lines as restrictive for delete to einmal_office using (exists (
   select 1 from invoices as i where i.id = invoice_id and i.organization_id = invoice_lines.organization_id
-    and i.lifecycle = 'draft'));
+    and i.lifecycle = 'draft' offset 0));

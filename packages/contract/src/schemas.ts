@@ -478,6 +478,17 @@ export const reviewItem = z
   })
   .meta({ id: 'ReviewItem' })
 
+export const notification = z
+  .object({
+    id,
+    type: z.string().describe('Such as payment.received or review.conflict'),
+    data: z.unknown(),
+    eventId: id,
+    recordedAt: time,
+    readAt: time.nullable(),
+  })
+  .meta({ id: 'Notification' })
+
 const note = z.string().trim().max(1000).nullish()
 
 export const reviewDecision = z

@@ -3,5 +3,5 @@
  * Tables: none of its own.
  * Invariant: whatever is booked here is booked as a webhook's facts are, under the key of the money itself.
  */
-export { type ReadAgain, readAgain, retryEvent } from './read-again.ts'
+export { attemptAgain, type ReadAgain, readAgain, readFailedEvent } from './read-again.ts'
 export { decideItem, decisionsFor, type ItemDecision } from './review-desk.ts'

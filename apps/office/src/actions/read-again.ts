@@ -1,11 +1,10 @@
-import type { Actor } from '../modules/audit/index.ts'
 import { findDelivery, listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
 import type { EndpointDirectory } from '../modules/integrations/index.ts'
 import { findEvent } from '../modules/register/index.ts'
-import type { EventOutcome, Pipeline } from '../pipeline/index.ts'
+import type { Pipeline, ToldEvent } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, isUnavailable } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { paymentProviders, type Received } from '../providers/index.ts'
 
@@ -13,7 +12,6 @@ export interface ReadAgainParts {
   readonly db: Db
   readonly clock: Clock
   readonly newId: NewId
-  readonly pipeline: Pipeline
   readonly endpoints: EndpointDirectory
 }
 
@@ -47,16 +45,15 @@ export async function readAgain(
 }
 
 /**
- * Books an event again that failed through a fault of ours: the next attempt of its register row. One that has been booked
- * meanwhile is a duplicate. Throws `not_found`, and `decision_unsuitable` where nothing is there that could be booked.
+ * The event that failed through a fault of ours, as its delivery tells it now. Throws `not_found`, and `decision_unsuitable` where
+ * nothing is there that could be booked.
  */
-export async function retryEvent(
+export async function readFailedEvent(
   parts: ReadAgainParts,
   organizationId: string,
   eventId: string,
-  actor: Actor,
-): Promise<EventOutcome> {
-  const { db, clock, newId, pipeline } = parts
+): Promise<ToldEvent> {
+  const { db, clock, newId } = parts
   const { row, deliveries } = await db.transaction(organizationId, async (tx) => ({
     row: await findEvent(tx, organizationId, eventId),
     deliveries: await listDeliveriesOfEvents(tx, organizationId, [eventId]),
@@ -73,12 +70,20 @@ export async function retryEvent(
   if (event === undefined) {
     throw new AppError('decision_unsuitable', 'Read again, the delivery no longer tells of this event.')
   }
-  return pipeline.submit({
-    organizationId,
-    event,
-    delivery: null,
-    holder: newId(),
-    arrivedAt: clock.now(),
-    audit: { actor, action: 'event.retry', subject: { type: 'event', id: eventId }, data: {} },
-  })
+  return { organizationId, event, delivery: null, holder: newId(), arrivedAt: clock.now() }
+}
+
+/**
+ * Runs `work`, which books the event inside its own transaction: the next attempt of its register row, and a duplicate where it was
+ * booked meanwhile. A fault of ours counts as one more failed attempt, as it does where a delivery fails.
+ */
+export async function attemptAgain<T>(pipeline: Pipeline, told: ToldEvent | null, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (told !== null && !(error instanceof AppError) && !isUnavailable(error)) {
+      await pipeline.recordFailedAttempt(told, error)
+    }
+    throw error
+  }
 }

@@ -1,8 +1,15 @@
 import type { Money, MoneyName, PaymentFact, ReturnFact } from '../facts/index.ts'
 import type { Actor } from '../modules/audit/index.ts'
-import { applyPayment, bookDifference, enterFacts, type MoneyContext, type MoneyFact } from '../modules/money/index.ts'
+import {
+  applyPayment,
+  bookDifference,
+  enterFacts,
+  findPayment,
+  type MoneyContext,
+  type MoneyFact,
+} from '../modules/money/index.ts'
 import { decideReviewItem, findReviewItem, type ReviewItemRow } from '../modules/review-items/index.ts'
-import type { FactResult } from '../pipeline/index.ts'
+import type { EventOutcome, FactResult } from '../pipeline/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import type { ReadAgain } from './read-again.ts'
@@ -11,6 +18,8 @@ import type { ReadAgain } from './read-again.ts'
 export type ItemDecision =
   | { readonly decision: 'dismiss' }
   | { readonly decision: 'retry'; readonly received: ReadAgain }
+  /** Of an event that failed. */
+  | { readonly decision: 'retry'; readonly again: (tx: Tx) => Promise<EventOutcome> }
   | { readonly decision: 'enter'; readonly entry: Entry }
   | { readonly decision: 'book_difference' }
   | { readonly decision: 'apply'; readonly invoiceId: string; readonly amount: Money | null }
@@ -58,7 +67,7 @@ export async function decideItem(
   itemId: string,
   decided: ItemDecision,
   note: string | null,
-): Promise<{ item: ReviewItemRow; results: readonly FactResult[] }> {
+): Promise<{ item: ReviewItemRow; results: readonly (FactResult | EventOutcome)[] }> {
   const { organizationId, actor, now } = context
   const item = await findReviewItem(tx, organizationId, itemId)
   if (item === undefined) throw new AppError('not_found', `There is no review item ${itemId}.`)
@@ -66,11 +75,15 @@ export async function decideItem(
   if (!decisionsFor(item).includes(decided.decision)) {
     throw new AppError('decision_unsuitable', `This item can be decided by: ${decisionsFor(item).join(', ')}.`)
   }
-  const results = await carryOut(tx, context, item, decided)
+  const results = await carryOut(tx, context, item, decided).catch(async (error: unknown) => {
+    // Somebody who decides at the same moment may have used up what this one is about, and that is what there is to say.
+    const current = error instanceof AppError ? await findReviewItem(tx, organizationId, itemId) : undefined
+    throw current?.state === 'decided' ? decidedAlready(current) : error
+  })
   const by = `${actor.type}/${actor.id}`
   // Written last: what was just booked may have answered the item, and it waits for no lock before the money's own.
   const row = await decideReviewItem(tx, organizationId, itemId, { by, decision: decided.decision, note }, now)
-  if (row === undefined) throw decidedAlready(item)
+  if (row === undefined) throw decidedAlready((await findReviewItem(tx, organizationId, itemId)) ?? item)
   return { item: row, results }
 }
 
@@ -79,12 +92,12 @@ async function carryOut(
   context: MoneyContext,
   item: ReviewItemRow,
   decided: ItemDecision,
-): Promise<readonly FactResult[]> {
+): Promise<readonly (FactResult | EventOutcome)[]> {
   switch (decided.decision) {
     case 'dismiss':
       return []
     case 'retry':
-      return enterFacts(tx, context, factsOf(decided.received))
+      return 'again' in decided ? [await decided.again(tx)] : enterFacts(tx, context, factsOf(decided.received))
     case 'enter':
       return enterFacts(tx, context, [toFact(item, decided.entry)])
     case 'book_difference': {
@@ -94,11 +107,12 @@ async function carryOut(
     }
     case 'apply': {
       const { paymentId } = item.data as { paymentId: string }
+      const { currency } = (await findPayment(tx, context.organizationId, paymentId)) ?? {}
+      if (decided.amount !== null && decided.amount.currency !== currency) {
+        throw new AppError('invalid', `amount.currency: the payment is in ${currency}`)
+      }
       const input = { invoiceId: decided.invoiceId, amountMinor: decided.amount?.amountMinor ?? null }
       const applied = await applyPayment(tx, context, paymentId, input, null)
-      if (decided.amount !== null && decided.amount.currency !== applied.currency) {
-        throw new AppError('invalid', `amount.currency: the payment is in ${applied.currency}`)
-      }
       return [{ outcome: 'booked', applied, target: { type: 'payment', id: paymentId }, reason: null }]
     }
   }

@@ -178,7 +178,10 @@ function toContact(row: ContactRow, points: readonly ContactPointRow[]) {
 
 /** The points of a new contact; `email` is short for the first. */
 export function pointsOf({ email, points }: Pick<z.output<typeof companyInput>, 'email' | 'points'>): PointDraft[] {
-  const first: z.output<typeof contactPointInput>[] = email ? [{ kind: 'email', value: email, isShared: false }] : []
+  const isLeftOut = email === undefined || email === null
+  const first: z.output<typeof contactPointInput>[] = isLeftOut
+    ? []
+    : [{ kind: 'email', value: email, isShared: false }]
   return [
     ...first.map((point) => pointOf(point, 'email')),
     ...points.map((point, index) => pointOf(point, `points.${index}.value`)),

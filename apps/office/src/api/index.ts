@@ -14,6 +14,7 @@ import { eventRoutes } from './event-routes.ts'
 import { invoiceMoneyRoutes } from './invoice-money-routes.ts'
 import { invoiceRoutes } from './invoice-routes.ts'
 import { invoiceStepRoutes } from './invoice-step-routes.ts'
+import { notificationRoutes } from './notification-routes.ts'
 import { paymentMoveRoutes } from './payment-move-routes.ts'
 import { paymentReturnRoutes } from './payment-return-routes.ts'
 import { paymentRoutes } from './payment-routes.ts'
@@ -36,5 +37,6 @@ export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, 
   await app.register(paymentReturnRoutes, parts)
   await app.register(eventRoutes, parts)
   await app.register(reviewItemRoutes, parts)
+  await app.register(notificationRoutes, parts)
   await app.register(auditRoutes, parts)
 }

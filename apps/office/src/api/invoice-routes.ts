@@ -2,13 +2,7 @@ import { id, invoice, invoiceChange, invoiceDetail, invoiceInput, pageOf, pageQu
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { findContact } from '../modules/contacts/index.ts'
-import {
-  changeInvoice,
-  createInvoice,
-  type InvoiceDraft,
-  listInvoiceLines,
-  listInvoices,
-} from '../modules/money/index.ts'
+import { changeInvoice, createInvoice, listInvoiceLines, listInvoices } from '../modules/money/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
@@ -98,9 +92,8 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
       const { params, body } = request
       const acted = answerAct(parts, request, reply, 'invoice.change', movesNothing, async (tx, context) => {
         const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+        await checkDraft(tx, context.organizationId, body)
         const row = await changeInvoice(tx, context, params.id, (draft) => ({ ...draft, ...given }), ifMatchOf(request))
-        const { contact_id: contactId, currency } = row
-        await checkDraft(tx, context.organizationId, { contactId, currency })
         return toInvoiceAct(tx, context, row, { data: given })
       })
       return withCurrent(acted, currentInvoice(parts, callerOf(request).organizationId, params.id))
@@ -108,15 +101,16 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   )
 }
 
+/** Of what is given. */
 async function checkDraft(
   tx: Tx,
   organizationId: string,
-  { contactId, currency }: Pick<InvoiceDraft, 'contactId' | 'currency'>,
+  { contactId, currency }: { readonly contactId?: string | null | undefined; readonly currency?: string | undefined },
 ): Promise<void> {
-  if (findCurrency(currency) === undefined) {
+  if (currency !== undefined && findCurrency(currency) === undefined) {
     throw new AppError('invalid', `currency: ${currency} is no currency of ISO 4217`)
   }
-  if (contactId !== null && (await findContact(tx, organizationId, contactId)) === undefined) {
+  if (typeof contactId === 'string' && (await findContact(tx, organizationId, contactId)) === undefined) {
     throw new AppError('invalid', `contactId: there is no contact ${contactId}`)
   }
 }

@@ -23,17 +23,18 @@ export function toMoneyAnswer(eventId: string, result: FactResult) {
   }
 }
 
-/** How a further attempt of an event ended. Throws where it failed again: it is on record as it was, with one attempt more. */
+/** How a further attempt of an event ended. One that fails through a fault of ours again has thrown before. */
 export function toRetryAnswer(outcome: EventOutcome) {
   switch (outcome.outcome) {
     case 'done':
     case 'duplicate':
     case 'kept': {
-      if (outcome.cause !== undefined) break
       const [moved] = outcome.applied
+      // What a copy tells of had moved before; through this attempt nothing did.
+      const movedMinor = outcome.wasCopy ? 0n : moved?.amountMinor
       return {
         duplicate: outcome.outcome === 'duplicate',
-        ...(moved === undefined ? {} : { applied: amountOf(moved.amountMinor, moved.currency) }),
+        ...(moved === undefined ? {} : { applied: amountOf(movedMinor ?? 0n, moved.currency) }),
         ...(outcome.outcome === 'kept' ? { kept: true as const } : {}),
         ...(outcome.reason === null ? {} : { reason: outcome.reason }),
         eventId: outcome.eventId,
@@ -45,8 +46,6 @@ export function toRetryAnswer(outcome: EventOutcome) {
     case 'unknown':
       throw new AppError('outcome_unknown', 'Nobody knows yet how this event ended.')
     case 'failed':
+      throw new AppError('failed_for_good', outcome.reason ?? 'Nobody tries this event again.')
   }
-  throw new AppError('internal', 'It failed again. The cause is in the log under this requestId.', {
-    cause: outcome.cause,
-  })
 }

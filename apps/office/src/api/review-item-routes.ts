@@ -10,25 +10,27 @@ import {
 } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { decideItem, decisionsFor, type ItemDecision, readAgain, retryEvent } from '../actions/index.ts'
-import type { Actor } from '../modules/audit/index.ts'
 import {
-  decideReviewItem,
-  findReviewItem,
-  listReviewItems,
-  type ReviewItemRow,
-  reopenReviewItem,
-} from '../modules/review-items/index.ts'
+  attemptAgain,
+  decideItem,
+  decisionsFor,
+  type ItemDecision,
+  readAgain,
+  readFailedEvent,
+} from '../actions/index.ts'
+import { findReviewItem, listReviewItems, type ReviewItemRow, reopenReviewItem } from '../modules/review-items/index.ts'
+import type { EventOutcome, FactResult, ToldEvent } from '../pipeline/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
+import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUsableId } from '../providers/index.ts'
-import { type ApiParts, answerAct, callerOf, toPage } from './api-parts.ts'
+import { type Act, type ApiParts, answerAct, callerOf, toPage, type WriteContext } from './api-parts.ts'
 import { moneyOf, toMoneyAnswer, toRetryAnswer } from './money-shapes.ts'
 
 const oneItem = z.object({ id })
 
 export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
-  const { db } = parts
+  const { db, pipeline } = parts
 
   app.get(
     '/review-items',
@@ -79,27 +81,12 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
     async (request, reply) => {
       const { organizationId } = callerOf(request)
       const { params, body } = request
-      const note = body.note ?? null
-      if (body.decision === 'retry') {
-        const item = await getItem(parts, organizationId, params.id)
-        if (item.kind === 'failed') {
-          return await retryFailed(parts, organizationId, item, callerOf(request).actor, note)
-        }
-      }
-      const decided = await toDecision(parts, organizationId, params.id, body)
-      await answerAct(parts, request, reply, 'review_item.decide', { keyRequired: true }, async (tx, context) => {
-        const { item, results } = await decideItem(tx, context, params.id, decided, note)
-        const [first] = results
-        const outcome = first === undefined ? null : toMoneyAnswer(context.eventId, first)
-        const subject = { type: 'review_item', id: item.id }
-        return {
-          status: 200,
-          body: { item: toItem(item), outcome },
-          subject,
-          target: first?.target ?? null,
-          data: body,
-        }
-      })
+      const failed = body.decision === 'retry' ? await findFailed(parts, organizationId, params.id) : null
+      const decided = await prepare(() => toDecision(parts, organizationId, params.id, body, failed))
+      const act = (tx: Tx, context: WriteContext) => decide(tx, context, params.id, decided.get(), body)
+      await attemptAgain(pipeline, failed?.value ?? null, () =>
+        answerAct(parts, request, reply, 'review_item.decide', { keyRequired: true }, act),
+      )
     },
   )
 
@@ -135,11 +122,40 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
         response: { 200: moneyAnswer },
       },
     },
-    async (request) => {
-      const { organizationId, actor } = callerOf(request)
-      return toRetryAnswer(await retryEvent(parts, organizationId, request.params.id, actor))
+    async (request, reply) => {
+      const { organizationId } = callerOf(request)
+      const { id: eventId } = request.params
+      const failed = await prepare(() => readFailedEvent(parts, organizationId, eventId))
+      const act = async (tx: Tx) => {
+        const outcome = await pipeline.submitIn(tx, failed.get())
+        const subject = { type: 'event', id: eventId }
+        return { status: 200, body: toRetryAnswer(outcome), subject, target: outcome.target, data: {} } as const
+      }
+      await attemptAgain(pipeline, failed.value, () =>
+        answerAct(parts, request, reply, 'event.retry', { keyRequired: false }, act),
+      )
     },
   )
+}
+
+/** What is read before the transaction of an act. Its refusal comes out where the act asks for it. */
+interface Prepared<T> {
+  readonly value: T | null
+  get(): T
+}
+
+/** A repetition of the act asks for nothing, so that it is answered as the first time also where this is refused by now. */
+async function prepare<T>(read: () => Promise<T>): Promise<Prepared<T>> {
+  try {
+    const value = await read()
+    return { value, get: () => value }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const get = (): never => {
+      throw error
+    }
+    return { value: null, get }
+  }
 }
 
 async function getItem({ db }: ApiParts, organizationId: string, itemId: string): Promise<ReviewItemRow> {
@@ -148,26 +164,40 @@ async function getItem({ db }: ApiParts, organizationId: string, itemId: string)
   return row
 }
 
-/** The event itself is booked again, under its own key; the item is closed by that, and here signed by who did it. */
-async function retryFailed(
+/** Decides, and says what was booked through it. */
+async function decide(
+  tx: Tx,
+  context: WriteContext,
+  itemId: string,
+  decided: ItemDecision,
+  body: z.infer<typeof decisionShape>,
+): Promise<Act> {
+  const { item, results } = await decideItem(tx, context, itemId, decided, body.note ?? null)
+  const [first] = results
+  const subject = { type: 'review_item', id: item.id }
+  const target = first?.target ?? null
+  return {
+    status: 200,
+    body: { item: toItem(item), outcome: toOutcome(context.eventId, first) },
+    subject,
+    target,
+    data: body,
+  }
+}
+
+function toOutcome(eventId: string, first: FactResult | EventOutcome | undefined) {
+  if (first === undefined) return null
+  return 'eventId' in first ? toRetryAnswer(first) : toMoneyAnswer(eventId, first)
+}
+
+/** The failed event that an item is about, read again; `null` where the item is about something else. */
+async function findFailed(
   parts: ApiParts,
   organizationId: string,
-  item: ReviewItemRow,
-  actor: Actor,
-  note: string | null,
-) {
-  if (item.state === 'decided') throw new AppError('decided_already', `Decided by ${item.decided_by}.`)
-  const outcome = toRetryAnswer(await retryEvent(parts, organizationId, item.event_id, actor))
-  const row = await parts.db.transaction(organizationId, (tx) =>
-    decideReviewItem(
-      tx,
-      organizationId,
-      item.id,
-      { by: `${actor.type}/${actor.id}`, decision: 'retry', note },
-      parts.clock.now(),
-    ),
-  )
-  return { item: toItem(row ?? item), outcome }
+  itemId: string,
+): Promise<Prepared<ToldEvent> | null> {
+  const item = await getItem(parts, organizationId, itemId)
+  return item.kind === 'failed' ? prepare(() => readFailedEvent(parts, organizationId, item.event_id)) : null
 }
 
 /** Checks what a person wrote, and reads again what shall be read again: neither needs the transaction of the act. */
@@ -176,6 +206,7 @@ async function toDecision(
   organizationId: string,
   itemId: string,
   body: z.infer<typeof decisionShape>,
+  failed: Prepared<ToldEvent> | null,
 ): Promise<ItemDecision> {
   switch (body.decision) {
     case 'dismiss':
@@ -184,6 +215,10 @@ async function toDecision(
     case 'apply':
       return { decision: 'apply', invoiceId: body.invoiceId, amount: moneyOf(body.amount) }
     case 'retry': {
+      if (failed !== null) {
+        const told = failed.get()
+        return { decision: 'retry', again: (tx) => parts.pipeline.submitIn(tx, told) }
+      }
       const { delivery_id: deliveryId } = await getItem(parts, organizationId, itemId)
       if (deliveryId === null) throw new AppError('decision_unsuitable', 'No delivery brought this question.')
       return { decision: 'retry', received: await readAgain(parts, organizationId, deliveryId) }

@@ -75,7 +75,7 @@ export const timeLineRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
           recordAudit(tx, organizationId, entry, now, parts.newId)
           const { id: noteId, type, data } = note
           const body = { id: noteId, type, subject: on, data, eventId, recordedAt: now.toISOString() }
-          return { status: 201, body, target: { type: 'activity', id: noteId } }
+          return { status: 201, body, target: on }
         }),
     )
   }

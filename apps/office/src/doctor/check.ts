@@ -24,10 +24,9 @@ export interface Check {
 /** Said by statements that go through an organisation, so that they find its list index; true of every row. */
 export const listed = `id <> '00000000-0000-0000-0000-000000000000'`
 
-/** How counters and rows come to disagree at all, where no path of the office can make them. */
+/** How rows that are written together come to disagree at all. `docs/doctor.md` says more of each. */
 export const pastTheServer =
-  'Somebody wrote to the tables with another role than the server’s, or only a part of the database was restored, or a bug.'
+  'A write with another role than the server’s, a restore of a part of the database, or a bug.'
 
 export const keepAndReport =
-  'Change nothing by hand yet: keep a backup of this state. Compare with the last good backup, find out who or what wrote to ' +
-  'the tables, and report it as a bug with this output if nobody did.'
+  'Change nothing by hand: keep a backup of this state, compare it with the last good one, and report it with the ids.'

@@ -6,7 +6,7 @@ export const deskChecks: readonly Check[] = [
     id: 'review.missing',
     title: 'A person was asked about all money that lies on no invoice, unless a person put it there',
     severity: 'wrong',
-    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    cause: `Payments and review items come from different moments. ${pastTheServer}`,
     remedy:
       'Look at the payment and apply it where it belongs: nobody was asked to. Then report it as a bug with the ids.',
     sql: `select p.id as subject, p.source, p.external_id, p.currency, p.unapplied_minor as unapplied, p.invoice_reference
@@ -21,7 +21,7 @@ export const deskChecks: readonly Check[] = [
     id: 'review.unapplied',
     title: 'No question is open about money of which nothing is left',
     severity: 'wrong',
-    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    cause: `The money went somewhere without the question being answered. ${pastTheServer}`,
     remedy: 'Decide the item as done; it asks for nothing any more. Then report it as a bug with the ids.',
     sql: `select r.id as subject, r.key, r.event_id as event, p.id as payment, p.unapplied_minor as unapplied
       from review_items as r
@@ -35,7 +35,7 @@ export const deskChecks: readonly Check[] = [
     id: 'review.waiting',
     title: 'No question is open about a payment that is awaited and is here',
     severity: 'wrong',
-    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    cause: `The payment came without the question being answered. ${pastTheServer}`,
     remedy:
       'Look whether the payment counts what went back of it (payment.returned would say so). If it does, decide the item as done. Then report it as a bug with the ids.',
     sql: `select r.id as subject, r.key, m.id as payment_return, p.id as payment
@@ -50,7 +50,7 @@ export const deskChecks: readonly Check[] = [
     id: 'review.failed',
     title: 'No question is open about a failure that a later attempt made good',
     severity: 'wrong',
-    cause: `A bug, or: ${pastTheServer.toLowerCase()}`,
+    cause: `The event was booked without the question being answered. ${pastTheServer}`,
     remedy: 'Decide the item as done; the event is booked. Then report it as a bug with the ids.',
     sql: `select r.id as subject, r.key, e.id as event, e.state as event_state, e.attempt
       from review_items as r
@@ -61,7 +61,7 @@ export const deskChecks: readonly Check[] = [
     id: 'subject.named',
     title: 'What a time line, a domain event or a copy is about is on record in this organisation',
     severity: 'wrong',
-    cause: `${pastTheServer} These pointers have no foreign keys.`,
+    cause: `What it is about is gone, or belongs to another organisation; there is no foreign key. ${pastTheServer}`,
     remedy: `Look for the missing row in the last backup. ${keepAndReport}`,
     sql: `with subject as (
         select 'contact' as type, id from contacts where organization_id = $1 and ${listed}

@@ -1,12 +1,13 @@
 /** Books that are in order, and the same books broken on purpose, as only the owner of the database can. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { breaks } from '../../test/support/broken-books.ts'
+import { breaks } from '../../test/support/broken-books/index.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { type WrittenBooks, writeBooks } from '../../test/support/written-books.ts'
 import { createDatabase, type Db } from '../platform/database.ts'
 import { textOf, toFindings } from './diagnose.ts'
 import { checks, diagnose, type Finding, type FoundRow, openDoctor } from './index.ts'
+import { beginSnapshot, endSnapshot } from './queries.ts'
 
 let database: TestDatabase
 let owner: pg.Pool
@@ -112,6 +113,17 @@ describe('broken on purpose', () => {
       hasMore: true,
       rows: { length: 1_000 },
     })
+  })
+
+  test('the doctor could not mend them if it would: its transaction can write nothing', async () => {
+    const client = await owner.connect()
+    try {
+      await client.query(beginSnapshot(books.organizationId))
+      await expect(client.query('update invoices set paid_minor = 0')).rejects.toMatchObject({ code: '25006' })
+    } finally {
+      await client.query(endSnapshot)
+      client.release()
+    }
   })
 
   test('while the doctor looks, what is committed meanwhile is not seen by halves, but the next time', async () => {

@@ -6,7 +6,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.paid',
     title: 'What of an invoice is paid is the sum of the live allocations on it',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `An allocation was written, taken back or lost without the counter of its invoice. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select i.id as subject, i.number, i.currency, i.paid_minor as found, l.minor as expected
       from invoices as i
@@ -19,7 +19,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.credited',
     title: 'What of an invoice is credited, and what of a credit note is used, is the sum of its credit allocations',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `A credit allocation was written or lost without the counters of its credit note and its invoice. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select i.id as subject, i.number, i.type, i.currency, i.credited_minor as found, l.minor as expected
       from invoices as i
@@ -36,7 +36,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.adjusted',
     title: 'What of an invoice is adjusted is the sum of its live adjustments',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `A cash discount, a fee or a bad debt was written, taken back or lost without the counter of its invoice. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select i.id as subject, i.number, i.currency, i.adjusted_minor as found, l.minor as expected
       from invoices as i
@@ -50,7 +50,7 @@ export const invoiceChecks: readonly Check[] = [
     title:
       'What is open on an invoice is its total less what was paid, credited and adjusted, and its state says the same',
     severity: 'wrong',
-    cause: `${pastTheServer} The database itself computes both columns and refuses sums beyond the total; that must have been switched off.`,
+    cause: `The database itself computes both columns and refuses sums beyond the total: that was switched off, and a counter was changed. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select i.id as subject, i.number, i.currency, i.open_minor as found, e.open as expected, i.payment_state as state,
         e.state as expected_state
@@ -65,7 +65,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.line',
     title: 'The net of a line is quantity times price less the line’s discount, rounded half away from zero',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `A line was edited, or another program wrote it and rounds in another way. ${pastTheServer}`,
     remedy: `Compare with issued_documents, which keeps the document as it was issued. ${keepAndReport}`,
     sql: `select l.invoice_id as subject, l.position, l.quantity, l.unit_price_minor as price, l.discount_percent as discount,
         l.net_minor as found, round(l.quantity * l.unit_price_minor * (100 - l.discount_percent) * 0.01)::bigint as expected
@@ -77,7 +77,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.total',
     title: 'The total of an invoice is what its lines add up to: rate by rate, less the document’s discount, with tax',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `A line, a discount or the total was changed without the others, or another program wrote the invoice and rounds in another way. ${pastTheServer}`,
     remedy: `Compare with issued_documents, which keeps the document as it was issued. ${keepAndReport}`,
     sql: `select i.id as subject, i.number, i.currency, i.total_minor as found, t.minor as expected
       from invoices as i
@@ -93,7 +93,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.document',
     title: 'What was issued is kept as it was issued: same total, number and date. A draft has no such document',
     severity: 'wrong',
-    cause: `${pastTheServer} A foreign key holds an issued invoice to its document, unless it was switched off while data was loaded.`,
+    cause: `The invoice or its document was edited or lost after it was issued; a foreign key prevents that unless it is switched off. ${pastTheServer}`,
     remedy: `What the document says is what the customer has. ${keepAndReport}`,
     sql: `select coalesce(i.id, d.invoice_id) as subject, coalesce(i.number, d.number) as number, i.lifecycle, x.problem,
         i.total_minor as total, d.total_minor as document_total
@@ -114,7 +114,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.unissued',
     title: 'Nothing lies on a draft or on a void invoice, and a credit note is not paid',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `An invoice was made void, or a draft again, although something lay on it. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select id as subject, number, type, lifecycle, paid_minor as paid, credited_minor as credited, adjusted_minor as adjusted
       from invoices
@@ -126,7 +126,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'invoice.settled',
     title: 'Each time an invoice was settled, and each time it was reopened, was told by one domain event',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `Invoices and domain events come from different moments, or an invoice was told as settled at the wrong moment. ${pastTheServer}`,
     remedy:
       'The money itself is not touched by this. Rules that listen to `invoice.paid` may have missed it or run too often: look at what they should have done. Then report it with the ids.',
     sql: `select i.id as subject, i.number, i.payment_state as state, i.settle_count, coalesce(d.paid, 0) as paid_events,
@@ -148,7 +148,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'series.gap',
     title: 'The numbers of a series have no gap',
     severity: 'wrong',
-    cause: `${pastTheServer} A rollback gives a number back, so the office itself leaves no gap, however it ends.`,
+    cause: `An issued invoice was deleted, or number_series was set ahead by hand. ${pastTheServer} The office itself leaves no gap, however it ends: a rollback gives a number back.`,
     remedy:
       'Look for the missing numbers in the last backup: an invoice that was issued cannot be deleted by the server. Your tax office may ask for the reason of a gap, so write down what you found.',
     sql: `select series as subject, sequence + 1 as missing_from, next - 1 as missing_to
@@ -161,7 +161,7 @@ export const invoiceChecks: readonly Check[] = [
     id: 'series.twin',
     title: 'No two documents have one number',
     severity: 'wrong',
-    cause: `${pastTheServer} Unique keys refuse it: an index must be missing or damaged.`,
+    cause: `Unique keys refuse it: an index is missing or damaged, and number_series was set back. ${pastTheServer}`,
     remedy: `Look whether invoices_number_key and invoices_sequence_key are there, and let PostgreSQL check its indexes (amcheck). ${keepAndReport}`,
     sql: `select number as subject, 'number' as what, count(*)::int as invoices, string_agg(id::text, ' ' order by id) as ids
       from invoices where organization_id = $1 and ${listed} and number is not null group by number having count(*) > 1

@@ -6,7 +6,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'payment.applied',
     title: 'What of a payment is applied is the sum of its live allocations',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `An allocation was written, taken back or lost without the counter of its payment. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select p.id as subject, p.source, p.external_id, p.currency, p.applied_minor as found, l.minor as expected
       from payments as p
@@ -19,7 +19,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'payment.returned',
     title: 'What of a payment went back is what its refunds and disputes add up to, at most the payment',
     severity: 'wrong',
-    cause: `${pastTheServer} Counted anew: each refund and each dispute by itself, what went minus what came back, never below nothing; a running total only while the payment’s own source has told of no single refund.`,
+    cause: `A refund or dispute was written or lost without the counter of its payment. ${pastTheServer} Counted anew: each refund and each dispute by itself, what went minus what came back, never below nothing; a running total only while the payment’s own source has told of no single refund.`,
     remedy: keepAndReport,
     sql: `with movement as (
         select p.id, r.kind, r.return_id, r.amount_minor, r.source = p.source as is_by_its_source
@@ -48,7 +48,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'payment.parts',
     title: 'Applied, unapplied and returned of a payment are what was received, and none is below nothing',
     severity: 'wrong',
-    cause: `${pastTheServer} The database itself computes the unapplied part and refuses sums beyond the payment; both must have been switched off.`,
+    cause: `The database itself computes the unapplied part and refuses sums beyond the payment: both were switched off, and a counter was changed. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select id as subject, source, external_id, currency, amount_minor as received, applied_minor as applied,
         unapplied_minor as unapplied, returned_minor as returned
@@ -60,7 +60,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'money.received',
     title: 'In each currency, what lies on invoices, what waits and what went back are together what was received',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `An allocation of no payment on record, or a counter that its rows do not add up to. ${pastTheServer}`,
     remedy: `The findings about single payments and allocations say where. ${keepAndReport}`,
     sql: `select currency as subject, coalesce(p.received, 0)::bigint as received, coalesce(a.applied, 0)::bigint as on_invoices,
         coalesce(p.unapplied, 0)::bigint as unapplied, coalesce(p.returned, 0)::bigint as returned
@@ -101,7 +101,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'payment.told',
     title: 'Each payment was told once: one domain event `payment.received` and one line on a time line',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `Payments, domain events and time lines come from different moments. ${pastTheServer}`,
     remedy:
       'The money itself is not touched by this. Rules that listen to domain events may have missed the payment, or may have run for one that is gone: look at what they should have done. Then report it with the ids.',
     sql: `select p.id as subject, p.source, p.external_id, coalesce(d.count, 0) as domain_events, coalesce(a.count, 0) as lines
@@ -119,7 +119,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'return.told',
     title: 'Each refund and each movement of a dispute was told once, by one domain event',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `Refunds and domain events come from different moments. ${pastTheServer}`,
     remedy:
       'The money itself is not touched by this. Rules that listen to domain events may have missed the movement: look at what they should have done. Then report it with the ids.',
     sql: `select r.id as subject, r.kind, r.source, r.external_id, coalesce(d.count, 0) as domain_events
@@ -133,7 +133,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'allocation.ends',
     title: 'Whatever lowers what an invoice owes has both its ends on record, issued and in its currency',
     severity: 'wrong',
-    cause: `${pastTheServer} Foreign keys refuse most of it, unless they were switched off while data was loaded.`,
+    cause: `Data was loaded with foreign keys switched off, or an invoice was made void or edited while something lay on it. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select a.id as subject, 'allocation' as what, x.problem, a.payment_id as from_id, a.invoice_id as invoice
       from allocations as a
@@ -174,7 +174,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'allocation.twice',
     title: 'A payment lies on one invoice at most once',
     severity: 'wrong',
-    cause: `${pastTheServer} A unique key refuses it: the index must be missing or damaged.`,
+    cause: `A unique key refuses it: the index is missing or damaged, and the payment was applied again. ${pastTheServer}`,
     remedy: `Look whether the index allocations_live_key is there, and let PostgreSQL check its indexes (amcheck). ${keepAndReport}`,
     sql: `select invoice_id as subject, payment_id as payment, count(*)::int as live, sum(amount_minor)::bigint as together
       from allocations where organization_id = $1 and reversed_at is null
@@ -184,7 +184,7 @@ export const paymentChecks: readonly Check[] = [
     id: 'allocation.reversal',
     title: 'What was taken back says why, and nothing else does',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `An allocation or an adjustment was taken back by hand. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select id as subject, 'allocation' as what, reversed_at, reversal_reason from allocations
       where organization_id = $1

@@ -6,7 +6,7 @@ export const registerChecks: readonly Check[] = [
     id: 'key.once',
     title: 'What has a key is there once: events, payments, refunds, and what people and rules see of them',
     severity: 'wrong',
-    cause: `${pastTheServer} Unique keys refuse it: an index must be missing or damaged.`,
+    cause: `Unique keys refuse it: an index is missing or damaged, for instance after the files of the database were copied while it ran. ${pastTheServer}`,
     remedy: `This is the promise of the whole office, so take it first. Look whether the unique keys are there, and let PostgreSQL check its indexes (amcheck). ${keepAndReport}`,
     sql: `select min(id::text) as subject, what, key, count(*)::int as rows, string_agg(id::text, ' ' order by id) as ids
       from (
@@ -31,7 +31,7 @@ export const registerChecks: readonly Check[] = [
     id: 'event.named',
     title: 'Every row that names the event it came from names one on record; for money, a completed one',
     severity: 'wrong',
-    cause: `${pastTheServer} Row and event are written by one transaction, and the server can delete neither.`,
+    cause: `Events and what they led to come from different moments; one transaction writes both, and the server can delete neither. ${pastTheServer}`,
     remedy: `The event’s key is what stops a repetition: while it is missing, the same event would be booked again if its sender repeated it. ${keepAndReport}`,
     sql: `select r.id as subject, r.what, r.event_id as event, coalesce(e.state, 'not on record') as event_state
       from (
@@ -52,7 +52,7 @@ export const registerChecks: readonly Check[] = [
     id: 'event.target',
     title: 'A completed event leads to what it says, and one that tells of money leads somewhere',
     severity: 'wrong',
-    cause: `${pastTheServer} The event and what it led to are written by one transaction.`,
+    cause: `Events and what they led to come from different moments; one transaction writes both. ${pastTheServer}`,
     remedy: `Look for the missing row in the last backup. A repetition of this event would be answered as a duplicate, although what it led to is not here. ${keepAndReport}`,
     sql: `with target as (
         select 'payment' as type, id::text as id from payments where organization_id = $1 and ${listed}
@@ -79,7 +79,7 @@ export const registerChecks: readonly Check[] = [
     id: 'event.copies',
     title: 'An event has arrived at least as often as deliveries on record brought it',
     severity: 'wrong',
-    cause: `${pastTheServer} Every delivery on record is counted in the same transaction; arrivals through the API, and those whose answer was lost, are counted without a delivery.`,
+    cause: `The counter or the deliveries were edited, or come from different moments. ${pastTheServer} The other way round is as it should be: what comes through the API is counted without a delivery.`,
     remedy: `Only the count that people see is affected, no money. ${keepAndReport}`,
     sql: `select e.id as subject, e.source, e.kind, e.external_id, e.copies, l.deliveries
       from (
@@ -91,7 +91,7 @@ export const registerChecks: readonly Check[] = [
     id: 'event.once',
     title: 'An event was booked through one delivery at most; all others are copies',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `The event was booked again, which its unique key prevents; or the record of its deliveries was edited. ${pastTheServer}`,
     remedy: `Look at the event with \`einmal events <id>\` and at the payments it led to: there may be two for one. ${keepAndReport}`,
     sql: `select event_id as subject, count(*)::int as booked_by, string_agg(delivery_id::text, ' ' order by delivery_id) as deliveries
       from delivery_events where organization_id = $1 and outcome = 'done'
@@ -101,7 +101,7 @@ export const registerChecks: readonly Check[] = [
     id: 'delivery.event',
     title: 'Deliveries and events name each other: every link has both ends, and what was not ignored brought an event',
     severity: 'wrong',
-    cause: `${pastTheServer} These tables have no foreign keys; both ends are written by one transaction.`,
+    cause: `Deliveries, their links and events come from different moments; they have no foreign keys, and one transaction writes them. ${pastTheServer}`,
     remedy: keepAndReport,
     sql: `select l.delivery_id as subject, x.problem, l.event_id as event
       from delivery_events as l
@@ -127,7 +127,7 @@ export const registerChecks: readonly Check[] = [
     id: 'delivery.body',
     title: 'The body of every delivery has its row, also after its bytes were pruned',
     severity: 'wrong',
-    cause: `${pastTheServer} Pruning empties the row and keeps the hash.`,
+    cause: `Somebody deleted rows to save space: pruning empties a row and keeps its hash. ${pastTheServer}`,
     remedy: `The proof of what arrived is lost for this delivery; what was booked is not. ${keepAndReport}`,
     sql: `select d.id as subject, d.source, d.received_at, encode(d.body_hash, 'hex') as hash
       from deliveries as d
@@ -148,7 +148,7 @@ export const registerChecks: readonly Check[] = [
     id: 'delivery.address',
     title: 'Every delivery came in at an address of this organisation',
     severity: 'wrong',
-    cause: pastTheServer,
+    cause: `Addresses and deliveries come from different moments, or an address was given to another organisation. ${pastTheServer}`,
     remedy: `If the address belongs to another organisation, its money may be booked here: find out whose it is before anything else. ${keepAndReport}`,
     sql: `select d.id as subject, d.source, d.received_at, d.endpoint_id as address
       from deliveries as d

@@ -1,14 +1,16 @@
 import {
   type Completion,
+  commitEvents,
   createGroup,
   eventKey,
   type Incoming,
   type Outcome,
   type ReservedEvent,
+  recordFailure,
   type Settled,
+  type Work,
 } from 'einmal'
 import type { Money, ReceivedEvent } from '../facts/index.ts'
-import { type AuditEntry, recordAudit } from '../modules/audit/index.ts'
 import { type ArrivedDelivery, type DeliveryOutcome, recordDeliveries } from '../modules/deliveries/index.ts'
 import type { AnsweredItem, ReviewItem } from '../modules/review-items/index.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -18,7 +20,7 @@ import type { NewId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
 import type { AnyFactKind, Consequences, DecisionContext, FactResult, ToldFact } from './fact-kind.ts'
 import { onlyReviewItems, recordConsequences } from './record-consequences.ts'
-import { registerDatabase } from './register-database.ts'
+import { JoinedError, joinedRegister, registerDatabase } from './register-database.ts'
 
 /** An event on its way in, with the delivery that brought it if one did. */
 export interface ToldEvent {
@@ -28,8 +30,6 @@ export interface ToldEvent {
   /** Names the arrival. The same arrival submitted again is the same work: a delivery's id, a request's id. */
   readonly holder: string
   readonly arrivedAt: Date
-  /** Who had it done again, where a person did. */
-  readonly audit?: AuditEntry
 }
 
 /**
@@ -60,6 +60,12 @@ export interface Pipeline {
    * repetition will find what did. A `KeyError` means that the event's parts cannot name one event.
    */
   submit(told: ToldEvent): Promise<EventOutcome>
+  /**
+   * Books the event inside the caller's transaction, which does it or undoes it together with everything else. Throws what booking
+   * throws; `recordFailedAttempt` then puts it on record, when the transaction has ended.
+   */
+  submitIn(tx: Tx, told: ToldEvent): Promise<EventOutcome>
+  recordFailedAttempt(told: ToldEvent, error: unknown): Promise<void>
   drain(): Promise<void>
 }
 
@@ -75,10 +81,12 @@ export const MAX_ATTEMPTS = 5
 
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { db, clock, newId, kinds } = parts
-  const group = createGroup<Tx, NamedEvent>(registerDatabase(db, clock), {
+  const work: Work<Tx, NamedEvent> = {
     effect: (tx, events) => book(tx, events, kinds, { now: clock.now(), newId }),
     settle: (tx, settled) => settle(tx, settled, { now: clock.now(), newId }),
-  })
+  }
+  const register = registerDatabase(db, clock)
+  const group = createGroup<Tx, NamedEvent>(register, work)
   return {
     async submit(told) {
       const outcome = await group.submit(toIncoming(told, newId))
@@ -86,6 +94,19 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const result = toEventOutcome(outcome)
       if (result.outcome === 'failed') return await keepFailed(parts, told, result)
       return result
+    },
+    async submitIn(tx, told) {
+      try {
+        const joined = joinedRegister(tx, clock)
+        const [outcome] = await commitEvents(joined, told.organizationId, [toIncoming(told, newId)], work)
+        if (outcome === undefined) throw new Error('one event came in and none went out')
+        return toEventOutcome(outcome)
+      } catch (error) {
+        throw error instanceof JoinedError ? error.cause : error
+      }
+    },
+    async recordFailedAttempt(told, error) {
+      await recordFailure(register, toIncoming(told, newId), error)
     },
     drain: () => group.drain(),
   }
@@ -155,11 +176,6 @@ async function book(
   }
   faultPoint('pipeline.afterWrite')
   recordConsequences(tx, organizationId, all, context.now)
-  for (const { incoming } of events) {
-    if (incoming.input.audit !== undefined) {
-      recordAudit(tx, organizationId, incoming.input.audit, context.now, context.newId)
-    }
-  }
   faultPoint('pipeline.afterConsequences')
   return events.map((event) => toCompletion(event, resultsOf.get(event.eventId) ?? []))
 }

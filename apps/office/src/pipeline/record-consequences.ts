@@ -15,18 +15,23 @@ export function recordConsequences(tx: Tx, organizationId: string, all: readonly
   recordActivities(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.activities)), now)
   recordDomainEvents(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.domainEvents)), now)
   recordNotifications(tx, organizationId, inKeyOrder(notifications), now)
-  recordReviewItems(tx, organizationId, items, now)
+  recordReviewItems(tx, organizationId, onePerKey(items), now)
   answerReviewItems(tx, organizationId, inKeyOrder(all.flatMap((consequences) => consequences.answeredItems)), now)
 }
 
 /** Money that lies nowhere again is news again; every other question is told once. */
-function toNotification({ key, kind, eventId, data }: ReviewItem): Notification {
+function toNotification({ id, key, kind, eventId, data }: ReviewItem): Notification {
   const told = kind === 'unapplied' ? `review:${key}:${eventId}` : `review:${key}`
-  return { key: told, type: `review.${kind}`, eventId, data }
+  return { id, key: told, type: `review.${kind}`, eventId, data }
 }
 
 export function onlyReviewItems(reviewItems: readonly ReviewItem[]): Consequences {
   return { activities: [], notifications: [], domainEvents: [], reviewItems, answeredItems: [] }
+}
+
+/** One event, and more so a group, may raise a question twice; one statement can write it once. What was asked last stands. */
+function onePerKey(items: readonly ReviewItem[]): ReviewItem[] {
+  return [...new Map(items.map((item) => [item.key, item])).values()]
 }
 
 /** Two groups that tell of the same thing then wait for each other in one order. */

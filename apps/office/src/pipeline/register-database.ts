@@ -18,6 +18,29 @@ export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
   }
 }
 
+/** What went wrong in a transaction that is somebody else's to repeat. */
+export class JoinedError extends Error {
+  override readonly name = 'JoinedError'
+}
+
+/**
+ * The same inside a transaction that is under way: it begins none, ends none and repeats nothing, so that whatever is thrown comes
+ * out as the cause of a `JoinedError`.
+ */
+export function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
+  return {
+    register,
+    now: () => clock.now(),
+    async transaction(_organizationId, work) {
+      try {
+        return await work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name))
+      } catch (error) {
+        throw new JoinedError('the transaction that this joined has to end', { cause: error })
+      }
+    },
+  }
+}
+
 /** The register hands lists over as they are. */
 function toArrayText(value: unknown): unknown {
   return Array.isArray(value) ? arrayText(value) : value

@@ -108,7 +108,8 @@ describe('AMT-10: a button without an amount pays the open rest', () => {
         body: { duplicate: false, applied: { amountMinor: 0, currency: 'EUR' } },
       })
     }
-    const { events: _events, audits: _audits, ...after } = await books()
+    const { events: _events, audits: _audits, told, ...after } = await books()
+    expect(told).toEqual({ ...before.told, 'audit_entry invoice.pay': 2 })
     expect(before).toMatchObject({ ...after, invoices: [settledInvoice(10_000)], activities: 2 })
   })
 

@@ -1,6 +1,5 @@
 import type { Ledger } from './ledger.ts'
 import { countReturned, keyOf, movementKey, names, type Parts } from './sum-of-facts.ts'
-import type { Currency } from './tellings.ts'
 
 /**
  * The auditor: adds up the rows of a ledger by the rules in words, and says where the office's counters differ. It has read
@@ -19,11 +18,7 @@ function auditPayments(ledger: Ledger): string[] {
     const movements = returns.filter(
       (each) => each.paymentSource === source && each.paymentId === id && each.currency === currency,
     )
-    const counted = countReturned(
-      movements.map((each) => ({ ...each, what: 'return', currency: currency as Currency })),
-      source,
-    )
-    const returned = Math.min(amount, counted)
+    const returned = Math.min(amount, countReturned(movements, source))
     const expected = { applied, returned, unapplied: amount - applied - returned }
     problems.push(...differences(`payment ${id}`, expected, payment))
     problems.push(...negatives(`payment ${id}`, expected))
@@ -111,7 +106,11 @@ function repeatedOf(keys: readonly string[], what: string): string[] {
     .map(([key, group]) => `${what} ${key}: there ${group.length} times`)
 }
 
-function differences<T extends object>(title: string, expected: T, found: { readonly [K in keyof T]: unknown }): string[] {
+function differences<T extends object>(
+  title: string,
+  expected: T,
+  found: { readonly [K in keyof T]: unknown },
+): string[] {
   return (Object.keys(expected) as (keyof T & string)[])
     .filter((name) => expected[name] !== found[name])
     .map((name) => `${title}: ${name} is ${found[name]}, and its rows add up to ${expected[name]}`)
@@ -121,4 +120,24 @@ function negatives(title: string, sums: Readonly<Record<string, number>>): strin
   return Object.entries(sums)
     .filter(([, value]) => value < 0)
     .map(([name, value]) => `${title}: ${name} is ${value}, which is less than nothing`)
+}
+
+/** Questions that must lie on the desk while no person has acted, and no others of their kinds. */
+export function auditDesk({ payments, returns, questions }: Ledger): string[] {
+  const expected = new Set<string>()
+  for (const { rowId, unapplied } of payments) if (unapplied > 0) expected.add(`unapplied:${rowId}`)
+  const known = new Set(payments.map(keyOf))
+  for (const { paymentSource, paymentId } of returns) {
+    if (!known.has(keyOf({ source: paymentSource, id: paymentId })))
+      expected.add(`waiting:${paymentSource}:${paymentId}`)
+  }
+  const open = new Set(
+    questions.flatMap(({ kind, key, state }) =>
+      state === 'open' && ['unapplied', 'waiting'].includes(kind) ? [key] : [],
+    ),
+  )
+  return [
+    ...[...expected].filter((key) => !open.has(key)).map((key) => `no question is open: ${key}`),
+    ...[...open].filter((key) => !expected.has(key)).map((key) => `a question is open without a reason: ${key}`),
+  ]
 }

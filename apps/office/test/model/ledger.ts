@@ -91,7 +91,15 @@ function rowsOf(table: string, columns = 't.*'): string {
 }
 
 const digested = [
-  ...['invoices', 'issued_documents', 'invoice_lines', 'number_series', 'payments', 'payment_returns', 'payment_mentions'],
+  ...[
+    'invoices',
+    'issued_documents',
+    'invoice_lines',
+    'number_series',
+    'payments',
+    'payment_returns',
+    'payment_mentions',
+  ],
   ...['allocations', 'credit_allocations', 'invoice_adjustments', 'money_subjects'],
   ...['activities', 'notifications', 'domain_events', 'review_items', 'audit_entries'],
 ].map((table) => `(${rowsOf(table)})`)

@@ -14,7 +14,10 @@ export interface IssuedInvoice {
 
 export interface Sums {
   /** By `source id`. */
-  readonly payments: ReadonlyMap<string, { readonly amount: number; readonly currency: string; readonly returned: number }>
+  readonly payments: ReadonlyMap<
+    string,
+    { readonly amount: number; readonly currency: string; readonly returned: number }
+  >
   /** By `source kind id`: movements of returned money. */
   readonly returns: ReadonlySet<string>
   /** What is paid of each invoice, by its id. */
@@ -65,7 +68,10 @@ export function sumFacts(facts: readonly ToldFact[], invoices: readonly IssuedIn
  * Each refund and each dispute by itself: what went less what came back, never below nothing. A running total counts only
  * while the payment's own source has told of no single refund.
  */
-export function countReturned(movements: readonly ToldReturn[], paymentSource: string): number {
+export function countReturned(
+  movements: readonly Pick<ToldReturn, 'kind' | 'source' | 'belongsTo' | 'amount'>[],
+  paymentSource: string,
+): number {
   const net = new Map<string, number>()
   for (const { kind, belongsTo, amount } of movements) {
     if (kind === 'refund_total') continue
@@ -93,13 +99,16 @@ function sumByCurrency(
     const applied = invoices
       .filter((invoice) => invoice.currency === currency)
       .reduce((sum, { id }) => sum + (paid.get(id) ?? 0), 0)
-    sums.set(currency, { received, returned, applied, unapplied: received - returned - applied })
+    sums.set(currency, { received, applied, unapplied: received - returned - applied, returned })
   }
   return sums
 }
 
 /** An invoice is named by its number, or by its id in letters of any size. */
-export function names(reference: string | null, invoice: { readonly id: string; readonly number: string | null }): boolean {
+export function names(
+  reference: string | null,
+  invoice: { readonly id: string; readonly number: string | null },
+): boolean {
   return reference !== null && (reference === invoice.number || reference.toLowerCase() === invoice.id)
 }
 

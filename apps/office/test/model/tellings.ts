@@ -81,7 +81,14 @@ function stripePayment(eventId: string, nth: number, money: Money & { reference:
   const currency = money.currency.toLowerCase()
   const metadata = reference === null ? {} : { invoice: reference }
   if (nth === 0) return stripePaid({ eventId, paymentId: id, amount, currency, ...metadata })
-  const charge = { id: `ch_${id}`, object: 'charge', payment_intent: id, status: 'succeeded', paid: true, captured: true }
+  const charge = {
+    id: `ch_${id}`,
+    object: 'charge',
+    payment_intent: id,
+    status: 'succeeded',
+    paid: true,
+    captured: true,
+  }
   return stripeBody(eventId, 'charge.succeeded', { ...charge, amount, amount_captured: amount, currency, metadata })
 }
 

@@ -17,7 +17,8 @@ export async function workOnMoney(
     const headers = { authorization: `Bearer ${organization.apiKey}`, 'idempotency-key': `${run}-${keys}` }
     const request = { method, url: `/api/v1${path}`, headers }
     const response = await app.http.inject(payload === undefined ? request : { ...request, payload })
-    if (response.statusCode >= 300 && response.statusCode !== 409) throw new Error(`${path} answered ${response.statusCode}: ${response.body}`)
+    if (response.statusCode >= 300 && response.statusCode !== 409)
+      throw new Error(`${path} answered ${response.statusCode}: ${response.body}`)
     return response.json<Body>()
   }
   const deliver = async (event: object) => {
@@ -87,6 +88,12 @@ export async function workOnMoney(
   const { items: creating } = await send('GET', '/events?kind=invoice.credit&limit=1')
   const [credited] = creating as { id: string }[]
   await send('GET', `/events/${credited?.id}`)
+  const [recipientId = ''] = organization.userIds
+  const told = await send('GET', `/notifications?recipientId=${recipientId}`)
+  const [news] = told['items'] as { id: string }[]
+  await send('GET', `/notifications?recipientId=${recipientId}&cursor=${news?.id}`)
+  await send('POST', `/notifications/${news?.id}/read`, { recipientId })
+
   for (const cursor of ['', `&cursor=${grown?.middleIds.reviewItem ?? itemOf('unapplied')}`]) {
     for (const state of ['open', 'decided']) await send('GET', `/review-items?state=${state}${cursor}`)
   }

@@ -1,7 +1,10 @@
 import { defineRegister } from 'einmal'
 import { oneLine } from '../support/measured-statements.ts'
 
-/** A statement of the office. Each text that is sent belongs to exactly one. */
+/**
+ * A statement of the office. Each text that is sent belongs to exactly one. Those of the doctor are not here: they go through
+ * an organisation from end to end, by intent, on a connection of their own that is allowed to.
+ */
 export interface Entry {
   /** `module.function`, and which one where the function sends several. */
   readonly label: string
@@ -95,6 +98,16 @@ export const entries: readonly Entry[] = [
   entry('deliveries.findDelivery', /^select .* from "deliveries" as "delivery" inner join "delivery_bodies" /),
   { ...entry('deliveries.recordDeliveries', /^with new_bodies as \( insert into delivery_bodies /), rowsEach: 3 },
   entry('deliveries.listDeliveriesOfEvents', /^select .* from "delivery_events" as "link" inner join "deliveries" /),
+  {
+    ...entry('deliveries.pruneBodies lock', /^select hash from delivery_bodies .* limit \$\d+ for no key update$/),
+    isPage: true,
+    mayWalk: 'all bodies, once a night: an index by their age would be paid for by every delivery',
+  },
+  {
+    ...entry('deliveries.pruneBodies', /^with asked as \( select event_id, delivery_id from review_items /),
+    isPage: true,
+    mayWalk: 'the open questions and unfinished events, whose bodies stay; a body does not know its deliveries',
+  },
   entry('domain-events.recordDomainEvents', /^insert into domain_events /),
   entry('domain-events.listDomainEventsOfEvent', /^select d\.\* from unnest\(.* from domain_events /),
   entry('integrations.insertIntegration', /^insert into "integrations" /),
@@ -106,6 +119,7 @@ export const entries: readonly Entry[] = [
   entry('money.lockInvoiceSeriesShared', /^select 1 from number_series .* for share$/),
   entry('money.takeNumber ensure', /^insert into number_series /),
   entry('money.takeNumber', /^update number_series /),
+  entry('money.queueForPayments', /^select pg_advisory_xact_lock\(place\) from /),
   entry('money.lockMoneySubjects', /^insert into money_subjects /),
   entry('money.readPayments', /^select p\.id, p\.source, p\.kind, .* from unnest\(/),
   entry('money.readReturns', /^select r\.id, .* from payment_returns where original_id = /),
@@ -154,6 +168,8 @@ export const entries: readonly Entry[] = [
   entry('money.listContactsOfInvoices', /^select "id", "contact_id" from "invoices" /),
   entry('money.listMentions', /^select .* from "payment_mentions" /),
   entry('notifications.listRecipients', /^select "userId" from auth\.member /),
+  entry('notifications.listNotifications', /^select \* from "notifications" where "recipient_id" = .* limit /),
+  entry('notifications.markRead', /^update "notifications" /),
   { ...entry('notifications.recordNotifications', /^insert into notifications /), rowsEach: 3 },
   entry('notifications.listNotificationsByKey', /^select \* from "notifications" .* and "key" in /),
   { ...listEvents, matches: (text) => listEvents.matches(text) && !isFilteredByOrigin(text) },

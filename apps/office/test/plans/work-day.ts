@@ -10,6 +10,7 @@ import { createLog } from '../../src/platform/log.ts'
 import type { GrownOffice } from '../support/grow-office.ts'
 import { stripePaid, type TestOffice, type TestOrganization } from '../support/office.ts'
 import { workOnContacts } from './contact-work.ts'
+import { doHousework } from './housework.ts'
 import { workOnMoney } from './money-work.ts'
 
 /** An office at work over one connection of its own, whose plans live as long as it does. */
@@ -34,6 +35,7 @@ export async function workThrough(desk: Desk, organization: TestOrganization, gr
   await readEverything(desk, organization, await writeEverything(desk, organization, grown), grown)
   await workOnContacts(desk.app, organization.apiKey, desk.office.newId(), grown)
   await workOnMoney(desk.app, organization, desk.office.newId(), grown)
+  await doHousework(desk.db, organization.organizationId, desk.office.clock.now())
 }
 
 interface Written {

@@ -20,6 +20,8 @@ export interface InProcessApp {
     body: unknown,
     headers?: Record<string, string>,
   ): Promise<InProcessAnswer>
+  /** Lets requests come over the network as well, so that one can be sent here or to another process all the same. */
+  listen(): Promise<string>
   close(): Promise<void>
 }
 
@@ -66,6 +68,7 @@ export async function createInProcessApp(office: TestOffice): Promise<InProcessA
       const all = { ...bearer(organization), ...headers, 'content-type': 'application/json' }
       return inject('PATCH', `/api/v1${path}`, all, JSON.stringify(body))
     },
+    listen: () => http.listen({ port: 0, host: '127.0.0.1' }),
     async close() {
       await pipeline.drain()
       await http.close()

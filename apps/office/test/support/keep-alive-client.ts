@@ -19,16 +19,20 @@ export function createKeepAliveClient(): KeepAliveClient {
     post: (url, headers, body) =>
       new Promise((resolve, reject) => {
         const length = String(Buffer.byteLength(body))
-        const sent = request(url, { method: 'POST', agent, headers: { ...headers, 'content-length': length } }, (answer) => {
-          const chunks: Buffer[] = []
-          answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-          answer.on('error', reject)
-          answer.on('end', () => {
-            const text = Buffer.concat(chunks).toString()
-            const parsed = JSON.parse(text) as Record<string, unknown>
-            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: parsed })
-          })
-        })
+        const sent = request(
+          url,
+          { method: 'POST', agent, headers: { ...headers, 'content-length': length } },
+          (answer) => {
+            const chunks: Buffer[] = []
+            answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+            answer.on('error', reject)
+            answer.on('end', () => {
+              const text = Buffer.concat(chunks).toString()
+              const parsed = JSON.parse(text) as Record<string, unknown>
+              resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: parsed })
+            })
+          },
+        )
         sent.on('error', reject)
         sent.end(body)
       }),

@@ -1,56 +1,21 @@
-import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import { systemClock } from '../../src/platform/clock.ts'
-import { idsOf } from '../../src/platform/ids.ts'
+import {
+  AT,
+  addDelivery,
+  addEvent,
+  addLine,
+  ask,
+  type Book,
+  fire,
+  notify,
+  openBook,
+  sumOf,
+  type WrittenBooks,
+} from './book-rows.ts'
 
-/** Columns with their values, or with functions that give them when all rows are known. */
-type Row = Record<string, unknown>
+export type { WrittenBooks }
 
-/** Books of one organisation, written row by row by the owner of the database: no code of the office had a hand in them. */
-export interface WrittenBooks {
-  readonly organizationId: string
-  readonly endpointId: string
-  readonly memberIds: readonly string[]
-  readonly contactId: string
-  /** By number; the draft is `draft`. */
-  readonly invoices: Readonly<Record<string, string>>
-  /** By the source's id of the payment, such as `pi_settled`. */
-  readonly payments: Readonly<Record<string, string>>
-  /** By the source's id of the event. */
-  readonly events: Readonly<Record<string, string>>
-  /** By the source's id of the movement. */
-  readonly returns: Readonly<Record<string, string>>
-}
-
-const AT = '2026-03-10T09:00:00Z'
 const NOBODY = 'a payment that has not arrived'
-
-/** Tables in the order in which their rows can be written. */
-const tables = [
-  'contacts',
-  'integrations',
-  'webhook_endpoints',
-  'delivery_bodies',
-  'deliveries',
-  'events',
-  'delivery_events',
-  'number_series',
-  'issued_documents',
-  'invoices',
-  'invoice_lines',
-  'money_subjects',
-  'payments',
-  'payment_returns',
-  'payment_mentions',
-  'allocations',
-  'credit_allocations',
-  'invoice_adjustments',
-  'activities',
-  'notifications',
-  'domain_events',
-  'review_items',
-] as const
-type Table = (typeof tables)[number]
 
 interface Line {
   readonly quantity: string
@@ -102,80 +67,6 @@ export async function writeBooks(owner: pg.Pool, name: string): Promise<WrittenB
   writeOtherArrivals(book)
   await book.flush(owner)
   return book.books
-}
-
-type Book = Awaited<ReturnType<typeof openBook>>
-
-async function openBook(owner: pg.Pool, name: string) {
-  const newId = idsOf(systemClock)
-  const rows = new Map<Table, Row[]>(tables.map((table) => [table, []]))
-  const { organizationId, memberIds } = await writeOrganization(owner, name)
-  const add = (table: Table, row: Row): void => {
-    rows.get(table)?.push({ organization_id: organizationId, ...row })
-  }
-  const books = {
-    organizationId,
-    endpointId: newId(),
-    memberIds,
-    contactId: newId(),
-    invoices: {} as Record<string, string>,
-    payments: {} as Record<string, string>,
-    events: {} as Record<string, string>,
-    returns: {} as Record<string, string>,
-  }
-  const contact = { type: 'company', name: 'Muster GmbH', search_name: 'muster gmbh' }
-  add('contacts', { id: books.contactId, ...contact, created_at: AT })
-  const integrationId = newId()
-  add('integrations', {
-    id: integrationId,
-    provider: 'stripe',
-    label: 'Stripe',
-    settings: Buffer.from('x'),
-    created_at: AT,
-  })
-  add('webhook_endpoints', { id: books.endpointId, integration_id: integrationId, provider: 'stripe' })
-  return {
-    books,
-    newId,
-    add,
-    of: (table: Table) => rows.get(table) ?? [],
-    async flush(database: pg.Pool) {
-      for (const table of tables) for (const row of rows.get(table) ?? []) await insertRow(database, table, row)
-    },
-  }
-}
-
-async function writeOrganization(owner: pg.Pool, name: string) {
-  const { rows } = await owner.query<{ id: string }>(
-    `insert into auth.organization (name, slug, "createdAt") values ($1, $2, now()) returning id`,
-    [name, name.toLowerCase().replaceAll(' ', '-')],
-  )
-  const organizationId = rows[0]?.id ?? ''
-  const memberIds: string[] = []
-  for (const role of ['owner', 'accountant']) {
-    const user = await owner.query<{ id: string }>(
-      `insert into auth."user" (name, email, "emailVerified") values ($1, $2, true) returning id`,
-      [`${name} ${role}`, `${role}@${organizationId}.example`],
-    )
-    const id = user.rows[0]?.id ?? ''
-    memberIds.push(id)
-    await owner.query(
-      `insert into auth.member ("organizationId", "userId", role, "createdAt") values ($1, $2, $3, now())`,
-      [organizationId, id, role],
-    )
-  }
-  return { organizationId, memberIds }
-}
-
-export async function insertRow(database: pg.Pool | pg.ClientBase, table: string, row: Row): Promise<void> {
-  const columns = Object.keys(row)
-  await database.query(
-    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
-    columns.map((column) => {
-      const value = row[column]
-      return typeof value === 'function' ? value() : value
-    }),
-  )
 }
 
 function tax0(amount: number): Line[] {
@@ -299,10 +190,6 @@ function issue(book: Book, number: string, spec: InvoiceSpec): void {
   }
 }
 
-function sumOf(rows: readonly Row[], isMeant: (row: Row) => boolean): number {
-  return rows.filter(isMeant).reduce((sum, row) => sum + Number(row['amount_minor']), 0)
-}
-
 function writePayments(book: Book): void {
   const { books } = book
   pay(book, 'pi_settled', { amount: 12_767, reference: 'RE-00001', deliveries: 3, copies: 4 })
@@ -381,6 +268,16 @@ function writeOtherArrivals(book: Book): void {
   ask(book, `unclear:event:${unclear}`, 'unclear', unclear, {}, null, delivery)
   const mended = book.books.events['evt_pi_again'] ?? ''
   ask(book, `failed:${mended}`, 'failed', mended, {}, 'succeeded')
+  const { contactId } = book.books
+  addEvent(book, 'key-contact', { source: 'api', kind: 'contact.create', target: { type: 'contact', id: contactId } })
+  const deal = { type: 'deal', id: book.newId() }
+  const deals = { title: 'A new kitchen', contact_id: contactId, stage: 'new', currency: 'EUR', amount_minor: 0 }
+  book.add('deals', { id: deal.id, ...deals, created_at: AT })
+  const opened = addEvent(book, 'key-deal', { source: 'api', kind: 'deal.create', target: deal })
+  addLine(book, deal, 'deal.opened', 'deal.opened', opened, {})
+  // Neither is a provider's news of money: a program's own key in the register, and a write that led to no single thing.
+  addEvent(book, 'shop-1', { source: 'external/shop', kind: 'payment.exported' })
+  addEvent(book, 'key-export', { source: 'api', kind: 'payment.export' })
 }
 
 function pay(book: Book, externalId: string, spec: PaymentSpec): void {
@@ -475,134 +372,7 @@ function giveBack(
   fire(book, 'payment.refunded', id, target, event)
 }
 
-interface EventSpec {
-  readonly source?: string
-  readonly kind?: string
-  readonly target?: { readonly type: string; readonly id: string }
-  readonly answer?: object
-  readonly copies?: number
-}
-
-function addEvent(book: Book, externalId: string, spec: EventSpec): string {
-  const { source = 'stripe', kind = 'payment.paid', target, answer = { applied: [] }, copies = 1 } = spec
-  const id = book.newId()
-  book.books.events[externalId] = id
-  book.add('events', {
-    id,
-    source,
-    kind,
-    external_id: externalId,
-    state: 'completed',
-    holder: book.newId(),
-    target_type: target?.type ?? null,
-    target_id: target?.id ?? null,
-    answer: JSON.stringify(answer),
-    copies,
-    first_arrived_at: AT,
-    last_arrived_at: AT,
-    started_at: AT,
-    finished_at: AT,
-  })
-  return id
-}
-
-function addDelivery(
-  book: Book,
-  links: readonly { event: string; outcome: string }[],
-  verdict: 'accepted' | 'ignored' = 'accepted',
-): string {
-  const id = book.newId()
-  const body = Buffer.from(`{"delivery":"${id}"}`)
-  const hash = createHash('sha256').update(body).digest()
-  book.add('delivery_bodies', { hash, body, first_received_at: AT })
-  book.add('deliveries', {
-    id,
-    endpoint_id: book.books.endpointId,
-    source: 'stripe',
-    received_at: AT,
-    headers: '{}',
-    body_hash: hash,
-    verdict,
-    answer_status: 200,
-  })
-  for (const { event, outcome } of links) {
-    book.add('delivery_events', { delivery_id: id, event_id: event, outcome })
-  }
-  return id
-}
-
-function addLine(
-  book: Book,
-  subject: { type: string; id: string },
-  key: string,
-  type: string,
-  eventId: string,
-  data: object,
-): void {
-  book.add('activities', {
-    id: book.newId(),
-    subject_type: subject.type,
-    subject_id: subject.id,
-    key,
-    type,
-    event_id: eventId,
-    data: JSON.stringify(data),
-    recorded_at: AT,
-  })
-}
-
-function notify(book: Book, key: string, type: string, eventId: string, data: object): void {
-  for (const recipient of book.books.memberIds) {
-    book.add('notifications', {
-      id: book.newId(),
-      recipient_id: recipient,
-      key,
-      type,
-      event_id: eventId,
-      data: JSON.stringify(data),
-      recorded_at: AT,
-    })
-  }
-}
-
-function fire(book: Book, type: string, key: string, subject: { type: string; id: string }, eventId: string): void {
-  book.add('domain_events', {
-    id: book.newId(),
-    type,
-    key,
-    subject_type: subject.type,
-    subject_id: subject.id,
-    event_id: eventId,
-    data: '{}',
-    recorded_at: AT,
-  })
-}
-
 function askAbout(book: Book, payment: string, decision: string | null = null): void {
   const paymentId = book.books.payments[payment] ?? ''
   ask(book, `unapplied:${paymentId}`, 'unapplied', book.books.events[`evt_${payment}`] ?? '', { paymentId }, decision)
-}
-
-function ask(
-  book: Book,
-  key: string,
-  kind: string,
-  eventId: string,
-  data: object,
-  decision: string | null = null,
-  deliveryId: string | null = null,
-): void {
-  book.add('review_items', {
-    id: book.newId(),
-    key,
-    kind,
-    state: decision === null ? 'open' : 'decided',
-    event_id: eventId,
-    delivery_id: deliveryId,
-    data: JSON.stringify(data),
-    created_at: AT,
-    decided_at: decision === null ? null : AT,
-    decided_by: decision === null ? null : 'somebody',
-    decision,
-  })
 }

@@ -205,6 +205,8 @@ describe('a contact point belongs to one contact', () => {
         status: 422,
         body: { detail: expect.stringContaining(`points.1.${detail.startsWith('value') ? 'value' : ''}`) },
       })
+      const short = await both.app.post(organization, '/contacts', { name: 'Never made', email: '' })
+      expect(short).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^email: /) } })
       expect(await count(organization, "contacts where name = 'Never made'")).toBe(0)
       expect(await count(organization, `contact_points where contact_id = '${id}'`)).toBe(0)
     },

@@ -345,6 +345,12 @@ describe('a time line', () => {
       ],
       nextCursor: null,
     })
+    const event = await both.app.get(organization, `/events/${answers[0]?.body['eventId']}`)
+    expect(event.body).toMatchObject({
+      kind: 'note.add',
+      copies: 11,
+      effects: [{ type: 'activity', id: answers[0]?.body['id'], data: { kind: 'note' } }],
+    })
     expect(await audits(organization, id)).toMatchObject([
       { action: 'note.add', data: { after: { activityId: answers[0]?.body['id'] } } },
       { action: 'contact.create' },

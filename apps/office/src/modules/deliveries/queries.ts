@@ -23,6 +23,9 @@ export interface DeliveryOutcome {
 /**
  * Writes deliveries with their verdicts, and each body once; one statement, sent and not awaited. Safe to repeat.
  *
+ * Bytes that were pruned and come again are stored again. A body that is there is locked until the commit, so that pruning
+ * sees the question that this delivery may raise.
+ *
  * The bodies travel as one value and are cut apart by the database, because one value goes over the wire as it is, and a
  * list of them as hexadecimal text of twice the size.
  */
@@ -41,7 +44,7 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
         from unnest(${hashes}::text[], ${starts}::integer[], ${bodies.map(({ body }) => body.length)}::integer[],
           ${bodies.map(({ receivedAt }) => receivedAt.toISOString())}::timestamptz[])
           as u (hash, start, length, received_at)
-        on conflict (hash, organization_id) do nothing
+        on conflict (hash, organization_id) do update set body = excluded.body where delivery_bodies.body is null
       ), new_deliveries as (
         insert into deliveries (id, organization_id, endpoint_id, source, received_at, headers, body_hash, verdict,
           reason, answer_status)
@@ -117,4 +120,71 @@ export async function findDelivery(tx: Tx, organizationId: string, id: string) {
     .where('delivery.id', '=', id)
     .where('delivery.organization_id', '=', organizationId)
     .executeTakeFirst()
+}
+
+export interface PrunedBodies {
+  readonly removed: number
+  /** Bodies that stayed, because a question is open about a delivery of theirs or an event that it brought. */
+  readonly keptForQuestion: number
+  /** Bodies that stayed, because an event that they brought has not been completed. */
+  readonly keptForEvent: number
+  /** Where the next call goes on; null when all have been seen. */
+  readonly next: Buffer | null
+}
+
+/**
+ * Removes bodies that first arrived before `before`, `limit` of them at most; their hashes stay. Never one that somebody may
+ * still have to read: of a delivery with an open review item, or of an event that is not completed.
+ *
+ * Two statements, because the second has to see what was committed while the first waited for a body: a delivery of the
+ * same bytes with a question of its own. Who comes after it waits for the commit, and finds the body empty.
+ */
+export async function pruneBodies(
+  tx: Tx,
+  organizationId: string,
+  { before, after, limit }: { readonly before: Date; readonly after: Buffer | null; readonly limit: number },
+): Promise<PrunedBodies> {
+  const old = await send<{ hash: Buffer }>(
+    tx,
+    sql`select hash from delivery_bodies
+      where hash > ${after ?? Buffer.alloc(0)}::bytea and organization_id = ${organizationId}::uuid and body is not null
+        and first_received_at < ${before.toISOString()}::timestamptz
+      order by hash limit ${limit} for no key update`,
+  )
+  const hashes = old.map(({ hash }) => hash)
+  const [pruned] = await send<Omit<PrunedBodies, 'next'>>(
+    tx,
+    sql`with asked as (
+        select event_id, delivery_id from review_items
+        where organization_id = ${organizationId}::uuid and state = 'open'
+          and id <> '00000000-0000-0000-0000-000000000000'
+      ), needed as (
+        select d.body_hash as hash, true as is_question
+        from asked as a
+        join deliveries as d on d.id = a.delivery_id and d.organization_id = ${organizationId}::uuid
+        union all
+        select d.body_hash, true
+        from asked as a
+        join delivery_events as l on l.event_id = a.event_id and l.organization_id = ${organizationId}::uuid
+        join deliveries as d on d.id = l.delivery_id and d.organization_id = ${organizationId}::uuid
+        union all
+        select d.body_hash, false
+        from events as e
+        join delivery_events as l on l.event_id = e.id and l.organization_id = ${organizationId}::uuid
+        join deliveries as d on d.id = l.delivery_id and d.organization_id = ${organizationId}::uuid
+        where e.organization_id = ${organizationId}::uuid and e.state <> 'completed'
+      ), kept as (
+        select hash, bool_or(is_question) as is_question from needed where hash = any(${hashes}::bytea[]) group by hash
+      ), removed as (
+        update delivery_bodies set body = null
+        where hash = any(${hashes}::bytea[]) and organization_id = ${organizationId}::uuid
+          and hash not in (select hash from kept)
+        returning 1
+      )
+      select (select count(*)::integer from removed) as removed,
+        (select count(*)::integer from kept where is_question) as "keptForQuestion",
+        (select count(*)::integer from kept where not is_question) as "keptForEvent"`,
+  )
+  if (pruned === undefined) throw new Error('a select without a table gives one row')
+  return { ...pruned, next: hashes.length < limit ? null : (hashes.at(-1) ?? null) }
 }

@@ -8,5 +8,6 @@
 export { type ApiKeyIdentity, findApiKey } from './api-keys.ts'
 export { type Auth, type AuthSettings, createAuth } from './auth.ts'
 export { authRoutes } from './auth-routes.ts'
+export { type ApiKeySummary, findOwner, listApiKeys, revokeApiKey } from './manage-api-keys.ts'
 export { createApiKey, createOrganizationWithOwner } from './organizations.ts'
 export type { MembersDatabase } from './queries.ts'

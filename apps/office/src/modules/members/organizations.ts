@@ -57,9 +57,9 @@ export async function createOrganizationWithOwner(
 export async function createApiKey(
   auth: Auth,
   { organizationId, userId, name }: { organizationId: string; userId: string; name: string },
-): Promise<{ apiKey: string }> {
+): Promise<{ apiKey: string; apiKeyId: string }> {
   const created = await auth.api.createApiKey({ body: { organizationId, userId, name } })
-  return { apiKey: created.key }
+  return { apiKey: created.key, apiKeyId: created.id }
 }
 
 type NewRow = Record<string, unknown>

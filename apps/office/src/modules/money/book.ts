@@ -79,7 +79,8 @@ export class Book {
         if (!('fact' in payment.origin)) throw new Error('a payment on record is written again')
         return {
           id: payment.id,
-          fact: payment.origin.fact,
+          // A later event of the same transaction may have named its invoice.
+          fact: { ...payment.origin.fact, invoiceReference: payment.invoiceReference },
           amount: { amountMinor: payment.amountMinor, currency: payment.currency },
           eventId: payment.origin.eventId,
           appliedMinor: payment.appliedMinor,

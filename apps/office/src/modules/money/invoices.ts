@@ -150,9 +150,7 @@ export async function creditInvoice(
 ): Promise<InvoiceRow> {
   const { organizationId, eventId } = context
   const row = existing(await findInvoice(tx, organizationId, invoiceId), invoiceId)
-  if (row.type !== 'invoice' || row.lifecycle !== 'issued') {
-    throw new AppError('invoice_not_open', 'Only an issued invoice can be credited.')
-  }
+  if (row.type !== 'invoice' || row.lifecycle !== 'issued') throw notCreditable()
   const draft = await creditDraft(tx, organizationId, row, input)
   const totals = checkedTotals(draft)
   if (totals.totalMinor === 0n) throw new AppError('invalid', 'lines: a credit note of nothing')
@@ -165,6 +163,7 @@ export async function creditInvoice(
   const state = await loadForMoves(tx, organizationId, wanted)
   const invoice = existing(state.invoices.get(invoiceId), invoiceId)
   checkVersion(invoice, version)
+  if (invoice.lifecycle !== 'issued') throw notCreditable()
   const current = await readInvoice(tx, organizationId, invoiceId)
   const creditableMinor = current.total_minor - current.credited_minor - current.adjusted_minor
   if (totals.totalMinor > creditableMinor) {
@@ -277,6 +276,10 @@ export function checkVersion(record: { readonly version: number }, expected: Exp
 function existing<Row>(row: Row | undefined, invoiceId: string): Row {
   if (row === undefined) throw new AppError('not_found', `There is no invoice ${invoiceId}.`)
   return row
+}
+
+function notCreditable(): AppError {
+  return new AppError('invoice_not_open', 'Only an issued invoice can be credited.')
 }
 
 function notDraft(invoice: LockedInvoice): AppError {

@@ -7,6 +7,7 @@ import {
   lockInvoiceSeriesShared,
   lockInvoices,
   lockMoneySubjects,
+  queueForPayments,
   type ResolvedReference,
   readInvoiceNumbers,
   readLiveAllocations,
@@ -41,13 +42,15 @@ export async function loadForPayments(
     organizationId,
     facts.map((fact) => fact.invoiceReference),
   )
+  // Two facts may be about one payment; what is on record of it is read once.
+  const names = [...new Map(facts.map((fact) => [subjectKey(fact), fact])).values()]
   const [knownSubjects, payments, invoices] = await Promise.all([
-    lockMoneySubjects(tx, organizationId, facts),
-    readPayments(tx, organizationId, facts),
+    lockMoneySubjects(tx, organizationId, names),
+    readPayments(tx, organizationId, names),
     lockInvoices(tx, organizationId, [...new Set(resolved.map(({ id }) => id))]),
   ])
   // Only of money that somebody has named before, and that is no payment yet, can a refund be on record.
-  const returns = knownSubjects > payments.length ? await readReturns(tx, organizationId, facts) : []
+  const returns = knownSubjects > payments.length ? await readReturns(tx, organizationId, names) : []
   return { payments, returns, allocations: [], invoices: byId(invoices), invoiceIds: idsByReference(resolved) }
 }
 
@@ -65,13 +68,15 @@ export interface Wanted {
  * Locks and reads all that an act may touch which takes money off invoices: the payments, what lies on invoices, and the
  * money that waits for one of these invoices, since an invoice that opens takes it.
  *
- * In the order of locks that all share: number series, money subjects, invoices, each sorted. What waits and what lies where is
- * looked up before, to know the locks, and again behind them; throws `MovedMeanwhileError` where that brought up more.
+ * In the order of locks that all share: queues of payments, number series, money subjects, invoices, each sorted. What waits and
+ * what lies where is looked up before, to know the locks, and again behind them; throws `MovedMeanwhileError` where that brought
+ * up more.
  */
 export async function loadForMoves(tx: Tx, organizationId: string, wanted: Wanted): Promise<LedgerState> {
   const { facts = [], payments: named = [], invoiceIds = [], withPaymentsOn = [] } = wanted
   const returnFacts = facts.filter((fact): fact is ReturnFact => fact.type === 'return')
   const paymentFacts = facts.filter((fact): fact is PaymentFact => fact.type === 'payment')
+  queueForPayments(tx, organizationId, [...named, ...returnFacts.map((fact) => fact.original)])
   const names = [
     ...named,
     ...paymentFacts,

@@ -21,7 +21,7 @@ export class MoneyNews {
   readonly #notifications: Notification[] = []
   readonly #domainEvents: DomainEvent[] = []
   readonly #reviewItems: ReviewItem[] = []
-  readonly #answeredItems: AnsweredItem[] = []
+  #answeredItems: AnsweredItem[] = []
 
   constructor(context: DecisionContext) {
     this.#context = context
@@ -51,7 +51,7 @@ export class MoneyNews {
     const type = payment.kind === 'payment' ? 'payment.received' : 'payment.corrected'
     const key = `payment:${name.source}:${name.externalId}`
     this.#line(subject, `${key}:${invoice?.row.id ?? ''}`, type, cause, data)
-    this.#notifications.push({ key, type, eventId: cause.eventId, data })
+    this.#notifications.push({ id: this.#context.newId(), key, type, eventId: cause.eventId, data })
     this.#fire(type, id, { type: 'payment', id }, cause, data)
   }
 
@@ -101,7 +101,7 @@ export class MoneyNews {
     const { amountMinor, currency } = fact.amount
     const data = { ...returnData(fact), paymentId: payment?.id ?? null, ...shown(amountMinor, currency) }
     this.#line(subjectOfReturn(id, payment, namedInvoice), key, type, told, data)
-    this.#notifications.push({ key, type, eventId: told.eventId, data })
+    this.#notifications.push({ id: this.#context.newId(), key, type, eventId: told.eventId, data })
     this.#fire(type, id, { type: 'payment_return', id }, told, data)
   }
 
@@ -192,6 +192,8 @@ export class MoneyNews {
 
   #ask(cause: Cause, key: string, kind: ReviewItem['kind'], data: ReviewItem['data']): void {
     const { eventId, deliveryId } = cause
+    // Answers are written behind questions; one that an earlier step gave is out of date.
+    this.#answeredItems = this.#answeredItems.filter((answered) => answered.key !== key)
     this.#reviewItems.push({ id: this.#context.newId(), key, kind, eventId, deliveryId, data })
   }
 

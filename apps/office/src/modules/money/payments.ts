@@ -160,9 +160,10 @@ export async function returnPayment(
   checkPaymentVersion(state, original, version)
   const { amountMinor, returnedMinor } = book.payment(original)
   const leftMinor = amountMinor - returnedMinor
-  const wantedMinor = input.amountMinor ?? leftMinor
-  const isKnown = state.returns.some((known) => known.kind === fact.kind && isSameName(known, name))
-  if (!isKnown && (wantedMinor === 0n || wantedMinor > leftMinor)) {
+  // Said again without an amount, it is the same one again, and not what is left by now.
+  const known = state.returns.find((each) => each.kind === fact.kind && isSameName(each, name))
+  const wantedMinor = input.amountMinor ?? known?.amountMinor ?? leftMinor
+  if (known === undefined && (wantedMinor === 0n || wantedMinor > leftMinor)) {
     throw new AppError('amount_exceeds', `Only ${leftMinor} ${row.currency} minor units have not gone back yet.`)
   }
   const told = { fact: { ...fact, amount: { amountMinor: wantedMinor, currency: row.currency } } }

@@ -4,4 +4,12 @@
  * Invariant: one notification per recipient and key, by a unique key: five colleagues get five, a repetition none.
  * Only `read_at` ever changes.
  */
-export { listNotificationsByKey, listRecipients, type Notification, recordNotifications } from './queries.ts'
+export {
+  listNotifications,
+  listNotificationsByKey,
+  listRecipients,
+  markRead,
+  type Notification,
+  type NotificationRow,
+  recordNotifications,
+} from './queries.ts'

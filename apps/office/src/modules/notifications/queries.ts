@@ -1,7 +1,13 @@
+import type { Selectable } from 'kysely'
 import { send, sql, type Tx } from '../../platform/database.ts'
 import { toJsonText } from '../../platform/json.ts'
+import type { Tables } from '../../platform/tables.ts'
+
+export type NotificationRow = Selectable<Tables['notifications']>
 
 export interface Notification {
+  /** Of the news; each member gets a row of it. */
+  readonly id: string
   /** Names what is told, without the recipient. */
   readonly key: string
   readonly type: string
@@ -29,12 +35,12 @@ export function recordNotifications(
   void send(
     tx,
     sql`insert into notifications (id, organization_id, recipient_id, key, type, event_id, data, recorded_at)
-      select gen_random_uuid(), ${organizationId}::uuid, m."userId", u.key, u.type, u.event_id, u.data::json,
+      select u.id, ${organizationId}::uuid, m."userId", u.key, u.type, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
       from auth.member as m
-      cross join unnest(${notifications.map((each) => each.key)}::text[],
+      cross join unnest(${notifications.map((each) => each.id)}::uuid[], ${notifications.map((each) => each.key)}::text[],
         ${notifications.map((each) => each.type)}::text[], ${notifications.map((each) => each.eventId)}::uuid[],
-        ${notifications.map((each) => toJsonText(each.data))}::text[]) as u (key, type, event_id, data)
+        ${notifications.map((each) => toJsonText(each.data))}::text[]) as u (id, key, type, event_id, data)
       where m."organizationId" = ${organizationId}::uuid
       order by m."userId", u.key
       on conflict (recipient_id, key, organization_id) do nothing`,
@@ -57,4 +63,41 @@ export async function listNotificationsByKey(
     .where('key', 'in', keys)
     .orderBy('id')
     .execute()
+}
+
+/** What one member was told, newest first, from before `before` on. */
+export async function listNotifications(
+  tx: Tx,
+  organizationId: string,
+  recipientId: string,
+  before: string | null,
+  limit: number,
+): Promise<NotificationRow[]> {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('recipient_id', '=', recipientId)
+    .where('organization_id', '=', organizationId)
+    .$if(before !== null, (query) => query.where('id', '<', before ?? ''))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Marks one piece of news as read by one member; the first time stands. `undefined` where that member was not told of it. */
+export async function markRead(
+  tx: Tx,
+  organizationId: string,
+  recipientId: string,
+  id: string,
+  now: Date,
+): Promise<NotificationRow | undefined> {
+  return tx
+    .updateTable('notifications')
+    .set((eb) => ({ read_at: eb.fn.coalesce('read_at', eb.val(now)) }))
+    .where('recipient_id', '=', recipientId)
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .returningAll()
+    .executeTakeFirst()
 }

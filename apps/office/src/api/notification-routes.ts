@@ -1,0 +1,63 @@
+import { id, notification, pageOf, pageQuery } from '@einmal/contract'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { listNotifications, markRead, type NotificationRow } from '../modules/notifications/index.ts'
+import { AppError } from '../platform/errors.ts'
+import { type ApiParts, answerOnce, callerOf, toPage } from './api-parts.ts'
+
+const recipient = id.describe('The member who is told; a key of the organisation speaks for none of them by itself')
+
+export const notificationRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
+  app.get(
+    '/notifications',
+    {
+      schema: {
+        tags: ['notifications'],
+        summary: 'What a member was told, newest first',
+        querystring: pageQuery.extend({ recipientId: recipient }),
+        response: { 200: pageOf(notification) },
+      },
+    },
+    async (request) => {
+      const { organizationId } = callerOf(request)
+      const { recipientId, cursor, limit } = request.query
+      const rows = await parts.db.transaction(organizationId, (tx) =>
+        listNotifications(tx, organizationId, recipientId, cursor ?? null, limit + 1),
+      )
+      return toPage(rows, limit, toNotification)
+    },
+  )
+
+  app.post(
+    '/notifications/:id/read',
+    {
+      schema: {
+        tags: ['notifications'],
+        summary: 'Mark a notification as read',
+        description: 'The first time stands.',
+        params: z.object({ id }),
+        body: z.object({ recipientId: recipient }),
+        response: { 200: notification },
+      },
+    },
+    (request, reply) =>
+      // Reading changes nothing that anybody else sees, so it leaves no audit entry.
+      answerOnce(parts, request, reply, 'notification.read', async (tx, _eventId, { organizationId }) => {
+        const row = await markRead(tx, organizationId, request.body.recipientId, request.params.id, parts.clock.now())
+        if (row === undefined)
+          throw new AppError('not_found', `There is no notification ${request.params.id} for them.`)
+        return { status: 200, body: toNotification(row), target: { type: 'notification', id: row.id } }
+      }),
+  )
+}
+
+function toNotification(row: NotificationRow) {
+  return {
+    id: row.id,
+    type: row.type,
+    data: row.data,
+    eventId: row.event_id,
+    recordedAt: row.recorded_at.toISOString(),
+    readAt: row.read_at?.toISOString() ?? null,
+  }
+}

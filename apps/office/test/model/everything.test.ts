@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import type { PostedAnswer } from '../support/keep-alive-client.ts'
+import type { PooledOrganization } from '../support/organization-pool.ts'
+import { audit } from './auditor.ts'
+import { type EverythingPlan, everythingPlan } from './everything-plan.ts'
+import { type Done, explain, isRefusal, type KnownEvents } from './explain.ts'
+import { allEnded, createField } from './field.ts'
+import type { Ledger } from './ledger.ts'
+import { announcement, checkShard, MODEL_TIMEOUT_MS, shards } from './model-runs.ts'
+import { type Prepared, prepare, type Scene } from './requests.ts'
+
+/**
+ * Whatever sources tell and people do, at the same time and again: after every round the auditor and the doctor are content,
+ * some order of the round's steps explains every balance and every answer, and a repetition leaves no trace.
+ */
+const field = createField(announcement('everything'))
+
+const everyShard = test.concurrent.each(shards)
+everyShard(
+  'whatever sources tell and people do, on two processes at once and again, the books add up after every round and repetitions change nothing (%i)',
+  { timeout: MODEL_TIMEOUT_MS },
+  (shard) =>
+    checkShard('everything', shard, everythingPlan, (plan) =>
+      field.pool.use(1, async ([organization]) => {
+        if (organization === undefined) throw new Error('an organisation was asked for')
+        const log: string[] = []
+        try {
+          await play(organization, plan, log)
+          if (process.env['DEBUG_LOG']) console.log(log.join('\n'))
+        } catch (error) {
+          throw new Error([...log, String(error)].join('\n'))
+        }
+      }),
+    ),
+)
+
+type Round = EverythingPlan['rounds'][number]
+
+/** A step with its answer, and who was asked. */
+interface Sent extends Done {
+  readonly server: number
+}
+
+async function play(organization: PooledOrganization, plan: EverythingPlan, log: string[]): Promise<void> {
+  const { organizationId } = organization
+  const invoiceIds = await field.writeInvoices(organizationId, plan.invoices)
+  const accepted = new Map<Prepared, Sent>()
+  let events: KnownEvents = new Map()
+  let ledger = await field.ledgerOf(organizationId)
+
+  for (const [index, round] of [openingOf(plan), ...plan.rounds].entries()) {
+    const scene = { organization, plan, invoiceIds, ledger, accepted: [...accepted.keys()] }
+    const sent = await sendRound(scene, round, plan.first + index)
+    if (sent.length === 0) continue
+    log.push(`round ${index}:`, ...sent.map(toWords))
+    const before = ledger
+    ledger = await field.ledgerOf(organizationId)
+    const problems = [...audit(ledger), ...sent.flatMap(checkAnswer)]
+    // Of books that are as they were, the doctor has nothing new to say.
+    if (ledger.digest !== before.digest) problems.push(...(await field.diagnose(organizationId)))
+    const effective = withoutCopies(sent, accepted)
+    const explained = explain(before, ledger, effective, events)
+    events = explained.events
+    problems.push(...explained.problems)
+    if (effective.every(({ answer }) => isRefusal(answer)) && ledger.digest !== before.digest) {
+      problems.push('nothing but refusals and copies, and something has changed')
+    }
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+    for (const each of sent)
+      if (!isRefusal(each.answer) && !accepted.has(each.prepared)) accepted.set(each.prepared, each)
+  }
+  await repeatQuietly(organizationId, plan, [...accepted.values()], ledger, log)
+}
+
+/** The first event of each payment that shall be there before all else. */
+function openingOf({ payments }: EverythingPlan): Round {
+  return payments.flatMap(({ isThere }, payment) => {
+    const step = { do: 'tell payment', payment, nth: 0, isContradiction: false } as const
+    return isThere ? [{ step, isTwice: false }] : []
+  })
+}
+
+async function sendRound(scene: Scene, round: Round, first: number): Promise<Sent[]> {
+  const prepared = round.flatMap(({ step, isTwice }): Prepared[] => {
+    const each = prepare(scene, step)
+    if (each === null) return []
+    return isTwice ? [each, each] : [each]
+  })
+  return allEnded(
+    prepared.map(async (each, at) => {
+      const server = (first + at) % 2
+      return { prepared: each, server, answer: await field.send(server, each.request) }
+    }),
+  )
+}
+
+function toWords({ prepared, server, answer }: Sent): string {
+  const { status, body } = answer
+  const { amountMinor } = (body['applied'] ?? {}) as { amountMinor?: number }
+  const applied = amountMinor === undefined ? '' : ` applied ${amountMinor}`
+  const why = ['code', 'reason', 'duplicate'].flatMap((name) => (body[name] ? [` ${name} ${body[name]}`] : []))
+  return `  ${server === 0 ? 'A' : 'B'}: ${prepared.words} → ${status}${applied}${why.join('')}${isReplay(answer) ? ' (again)' : ''}`
+}
+
+/** A source is never refused, and a person only for a reason. */
+function checkAnswer({ prepared, answer }: Sent): string[] {
+  const { status } = answer
+  const isSound = status === 200 || status === 201 || (prepared.isAct && isRefusal(answer))
+  return isSound ? [] : [`${prepared.words}: answered with ${status} ${JSON.stringify(answer.body)}`]
+}
+
+function isReplay({ headers }: PostedAnswer): boolean {
+  return headers['idempotent-replayed'] === 'true'
+}
+
+/** Those that may have changed something: of one request sent several times, the one that did. */
+function withoutCopies(sent: readonly Sent[], accepted: ReadonlyMap<Prepared, Sent>): Sent[] {
+  const rest: Sent[] = []
+  for (const [prepared, group] of Map.groupBy(sent, (each) => each.prepared)) {
+    if (accepted.has(prepared)) continue
+    const done = group.find(({ answer }) => !isRefusal(answer) && !isReplay(answer))
+    rest.push(...(done === undefined ? group : [done]))
+  }
+  return rest
+}
+
+/** Sends some of what was accepted again, to the other process, when all else is quiet. */
+async function repeatQuietly(
+  organizationId: string,
+  { repeated }: EverythingPlan,
+  accepted: readonly Sent[],
+  before: Ledger,
+  log: string[],
+): Promise<void> {
+  const chosen = [...new Set(repeated.flatMap((pick) => accepted[pick % accepted.length] ?? []))]
+  if (chosen.length === 0) return
+  const answers = await allEnded(chosen.map(({ prepared, server }) => field.send(server + 1, prepared.request)))
+  log.push('again, when all is quiet:', ...chosen.map(({ prepared }) => `  ${prepared.words}`))
+  const after = await field.ledgerOf(organizationId)
+  for (const [index, { prepared, answer }] of chosen.entries()) {
+    const again = answers[index]
+    if (prepared.isAct) {
+      expect(again, prepared.words).toMatchObject({ status: answer.status, body: answer.body })
+      expect(again?.headers, prepared.words).toMatchObject({ 'idempotent-replayed': 'true' })
+    } else expect(again?.status, prepared.words).toBe(200)
+  }
+  const webhooks = chosen.filter(({ prepared }) => !prepared.isAct).length
+  expect(after.copies, 'arrivals in the register').toBe(before.copies + chosen.length)
+  expect(after.deliveries, 'deliveries on record').toBe(before.deliveries + webhooks)
+  if (after.digest !== before.digest) throw new Error('a repetition has changed something')
+}

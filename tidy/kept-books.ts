@@ -1,0 +1,174 @@
+/** Books to try forbidden writes on: one row of each kind, made by the server itself wherever it can. */
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import { deliver, stripePaid, type TestOffice, type TestOrganization } from '../apps/office/test/support/office.ts'
+import { callApi } from '../apps/office/test/support/storm.ts'
+
+export interface KeptBooks {
+  readonly organization: TestOrganization
+  /** Issued over 10,000 EUR, with `payment` of 4,000 on it. */
+  readonly invoice: string
+  /** Issued over 500 USD, with nothing on it. */
+  readonly otherInvoice: string
+  /** Issued over 3,000 EUR; 500 are credited, an adjustment was taken back, and `moved` lay here. */
+  readonly credited: string
+  /** Issued over 3,000 EUR, with 600 of `moved` and an adjustment of 100 on it. */
+  readonly adjusted: string
+  readonly creditNote: string
+  readonly draft: string
+  readonly voided: string
+  readonly payment: string
+  /** Of 1,000: moved from `credited` to `adjusted`, and 400 went back. */
+  readonly moved: string
+  readonly event: string
+  readonly delivery: string
+  readonly reviewItem: string
+  readonly company: string
+}
+
+export async function keepBooks(office: TestOffice, serverUrl: string, name: string): Promise<KeptBooks> {
+  const organization = await office.addOrganization(name)
+  const pay = async (amount: number, invoice: string, paymentId = `pi_${randomUUID()}`): Promise<string> => {
+    const body = stripePaid({ eventId: `evt_${randomUUID()}`, paymentId, amount, invoice })
+    const answer = await deliver(serverUrl, organization.stripe, body)
+    return targetOf(answer)
+  }
+  const act = async (path: string, body?: object, method: 'GET' | 'POST' = 'POST') => {
+    const answer = await callApi(serverUrl, organization, { path, body, method, key: randomUUID() })
+    if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const issue = (amountMinor: bigint, currency = 'EUR') => organization.issueInvoice({ amountMinor, currency })
+  const draft = async () => String((await act('/invoices', draftOf(900)))['id'])
+
+  const invoice = await issue(10_000n)
+  const other = await issue(500n, 'USD')
+  const [credited, adjusted, voided] = [await issue(3_000n), await issue(3_000n), await issue(3_000n)]
+  const paymentId = `pi_${randomUUID()}`
+  const payment = await pay(4_000, invoice.number, paymentId)
+  // A second event about the same payment, which leaves a mention; and money that fits nowhere.
+  await pay(4_000, invoice.number, paymentId)
+  await pay(700, 'a number nobody has')
+  const moved = await pay(1_000, credited.number)
+  await act(`/payments/${moved}/move`, { toInvoiceId: adjusted.id })
+  await act(`/payments/${moved}/refund`, { amount: { amountMinor: 400, currency: 'EUR' } })
+  const creditNote = await act(`/invoices/${credited.id}/credit-note`, { lines: draftOf(500).lines })
+  await act(`/invoices/${adjusted.id}/adjustments`, { kind: 'fee', amount: { amountMinor: 100, currency: 'EUR' } })
+  await act(`/invoices/${credited.id}/adjustments`, { kind: 'fee', amount: { amountMinor: 100, currency: 'EUR' } })
+  const reversed = await act(`/invoices/${credited.id}`, undefined, 'GET')
+  const [adjustment] = reversed['adjustments'] as { id: string }[]
+  await act(`/invoices/${credited.id}/adjustments/${adjustment?.id}/reverse`, { reason: 'No fee.' })
+  await act(`/invoices/${voided.id}/void`)
+  await addContacts(office, organization)
+  return {
+    organization,
+    invoice: invoice.id,
+    otherInvoice: other.id,
+    credited: credited.id,
+    adjusted: adjusted.id,
+    creditNote: String(creditNote['id']),
+    draft: await draft(),
+    voided: voided.id,
+    payment,
+    moved,
+    company: organization.contactId,
+    ...(await findRows(office, organization, payment)),
+  }
+}
+
+function draftOf(unitPriceMinor: number) {
+  return { currency: 'EUR', lines: [{ description: 'Work', unitPriceMinor }] }
+}
+
+function targetOf(answer: { status: number; body: Record<string, unknown> }): string {
+  if (answer.status !== 200) throw new Error(`the webhook answered ${answer.status}`)
+  return (answer.body['target'] as { id: string }).id
+}
+
+async function addContacts(office: TestOffice, { organizationId, contactId }: TestOrganization): Promise<void> {
+  await office.owner.query(
+    `insert into contacts (id, organization_id, type, name, search_name, company_id, created_at)
+     values (gen_random_uuid(), $1, 'person', 'Kim Roth', 'kim roth', $2, now())`,
+    [organizationId, contactId],
+  )
+  await office.owner.query(
+    `insert into contact_points (id, organization_id, contact_id, kind, value, created_at)
+     values (gen_random_uuid(), $1, $2, 'phone', '+4930123456', now())`,
+    [organizationId, contactId],
+  )
+  await office.owner.query(
+    `insert into deals (id, organization_id, title, contact_id, stage, currency, amount_minor, created_at)
+     values (gen_random_uuid(), $1, 'Website', $2, 'new', 'EUR', 100, now())`,
+    [organizationId, contactId],
+  )
+}
+
+async function findRows(office: TestOffice, { organizationId }: TestOrganization, payment: string) {
+  const { rows } = await office.owner.query<{ event: string; delivery: string; reviewItem: string }>(
+    `select p.event_id as event, d.delivery_id as delivery, r.id as "reviewItem"
+     from payments as p join delivery_events as d on d.event_id = p.event_id, review_items as r
+     where p.organization_id = $1 and r.organization_id = $1 and p.id = $2 and r.kind = 'unapplied' and r.state = 'open'`,
+    [organizationId, payment],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('the server booked nothing')
+  return row
+}
+
+export interface ForeignKey {
+  readonly table: string
+  readonly columns: readonly string[]
+}
+
+/** A statement that copies one of our rows, with the foreign key's first column naming a row of the other organisation. */
+export async function foreignCopy(
+  owner: pg.ClientBase,
+  key: ForeignKey,
+  ours: KeptBooks,
+  theirs: KeptBooks,
+): Promise<string> {
+  const column = key.columns[0] ?? ''
+  const { rows } = await owner.query<{ columns: string[]; unique_columns: string[] }>(
+    `select array_agg(attname::text) as columns, array(select distinct a.attname::text from pg_index as i
+       join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any(i.indkey) where i.indrelid = $1::regclass and i.indisunique
+         and a.attname not in ('organization_id', 'currency')) as unique_columns
+     from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [key.table],
+  )
+  const { columns = [], unique_columns: unique = [] } = rows[0] ?? {}
+  const foreign = await foreignValue(owner, key.table, column, theirs)
+  const values = columns.map((name) => {
+    if (name === column) return foreign
+    if (name === 'id') return 'gen_random_uuid()'
+    const isFresh = unique.includes(name) && (!key.columns.includes(name) || ['number', 'sequence'].includes(name))
+    return isFresh ? freshValue(name) : name
+  })
+  // Of a row that has such a pointer itself, where there is one: the others may not be allowed any.
+  return `insert into ${key.table} (${columns.join(', ')}) select ${values.join(', ')} from ${key.table}
+    where organization_id = '${ours.organization.organizationId}' order by ${column} is null limit 1`
+}
+
+/** The same column of the row that the other organisation has, as SQL. */
+async function foreignValue(owner: pg.ClientBase, table: string, column: string, theirs: KeptBooks): Promise<string> {
+  const known: Record<string, string> = {
+    contact_id: theirs.organization.contactId,
+    company_id: theirs.company,
+    event_id: theirs.event,
+    delivery_id: theirs.delivery,
+    payment_id: theirs.payment,
+    invoice_id: theirs.invoice,
+  }
+  if (known[column] !== undefined) return `'${known[column]}'::uuid`
+  const { rows } = await owner.query<{ value: string }>(
+    `select quote_literal(${column}) || '::' || pg_typeof(${column}) as value from ${table}
+     where organization_id = $1 and ${column} is not null`,
+    [theirs.organization.organizationId],
+  )
+  return rows[0]?.value ?? ''
+}
+
+/** A value that breaks no unique key, so that only the foreign key is left to refuse. */
+function freshValue(column: string): string {
+  if (column === 'position' || column === 'sequence') return `${column} + 1000`
+  return ['external_id', 'key', 'number', 'value'].includes(column) ? `'fresh'` : column
+}
