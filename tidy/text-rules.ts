@@ -9,7 +9,7 @@ const suppressions = ['@ts-ig' + 'nore', '@ts-expect-' + 'error', '@ts-no' + 'ch
 const reminders = ['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')
 
 const sqlFiles =
-  /(\/([a-z]+-)?queries\.ts|packages\/einmal\/src\/register\.ts|apps\/office\/src\/platform\/(database|migrate|server-login)\.ts)$/
+  /(\/([a-z]+-)?queries\.ts|packages\/einmal\/src\/register(-[a-z]+)?\.ts|apps\/office\/src\/platform\/(database|migrate|server-login)\.ts)$/
 
 /** The start of a statement inside quotes, or Kysely's `sql` template. */
 const sqlText =

@@ -15,5 +15,8 @@ export function moneyFingerprint(fact: PaymentFact | ReturnFact): string {
   return `v1:${hash('sha256', JSON.stringify([fact.kind, amount, originalId]), 'base64url')}`
 }
 
-/** An event that could not be understood has no content to compare: its repetition is a repetition by its key alone. */
-export const UNCLEAR_FINGERPRINT = 'v1:unclear'
+/**
+ * An event that could not be understood has no content to compare: its repetition is a repetition by its key alone, also where a
+ * later version or other settings read it. Hence a version of its own, which is compared with none.
+ */
+export const UNCLEAR_FINGERPRINT = 'unclear:'

@@ -49,6 +49,67 @@ describe('AMT-01: currencies without minor units are booked as they are', () => 
   })
 })
 
+// As a sender that writes amounts as text with groups. What we send to a provider is no part of this version.
+describe('AMT-03: an amount with groups is read as it is meant', () => {
+  test.each([
+    ['7,300', 'JPY', 7_300, 7_300],
+    ['1,234.50', 'USD', 123_450, 123_450],
+    // One percent was collected: that is what the invoice shows.
+    ['73', 'JPY', 7_300, 73],
+  ] as const)('%s %s', async (amount, currency, total, minor) => {
+    const { invoice, addSandbox, books } = await fixture.openCase(total, currency)
+    const sender = await addSandbox({ amounts: 'decimal_grouped' })
+    const data = { payment: 'ph_1', amount, currency, invoice: invoice.number }
+    const answer = await fixture.app.deliver(sender, JSON.stringify({ type: 'payment.paid', data }))
+    expect(answer).toMatchObject(booked(minor, currency))
+    expect(await books()).toMatchObject({
+      payments: [{ ...paymentRow('ph_1', minor), currency }],
+      invoices: [minor === total ? settledInvoice(total) : openInvoice(total, minor)],
+      reviewItems: [],
+    })
+  })
+})
+
+describe('AMT-04: sums of cents leave no rest', () => {
+  test.each([
+    [
+      '32.59 and 64.90',
+      [
+        ['1', '3259'],
+        ['1', '6490'],
+      ],
+      '97.49',
+      9_749,
+    ],
+    ['ten times 0.10', [['10', '10']], '1.00', 100],
+    [
+      '0.1 and 0.2',
+      [
+        ['1', '10'],
+        ['1', '20'],
+      ],
+      '0.30',
+      30,
+    ],
+  ] as const)('%s', async (_title, prices, amount, total) => {
+    const { organization, addSandbox, books } = await fixture.openCase()
+    const lines = prices.map(([quantity, unitPriceMinor]) => ({ description: 'Work', quantity, unitPriceMinor }))
+    const draft = await fixture.app.post(organization, '/invoices', { currency: 'EUR', lines })
+    const issued = await fixture.app.post(organization, `/invoices/${draft.body['id']}/issue`)
+    expect(issued.body).toMatchObject({ total: { amountMinor: total }, open: { amountMinor: total } })
+    const sender = await addSandbox({ amounts: 'decimal' })
+    const data = { payment: 'pay_f', amount, currency: 'EUR', invoice: issued.body['number'] }
+    expect(await fixture.app.deliver(sender, JSON.stringify({ type: 'payment.paid', data }))).toMatchObject(
+      booked(total),
+    )
+    expect(await books()).toMatchObject({
+      payments: [paymentRow('pay_f', total)],
+      invoices: [openInvoice(10_000), settledInvoice(total)],
+      reviewItems: [],
+    })
+  })
+})
+
 test('AMT-06: the right number in the wrong currency leaves the invoice alone, keeps the money and tells a person', async () => {
   const { invoice, stripe, books, desk } = await fixture.openCase()
   expect(await stripe(stripePaid('pay_c1', 10_000, 'usd', invoice.number))).toMatchObject(booked(0, 'USD'))
@@ -199,4 +260,23 @@ test('AMT-12: two payments of 7000 at the same moment fill an invoice of 10000, 
   expect(payments.map((payment) => payment.appliedMinor).toSorted()).toEqual([3_000, 7_000])
   expect(invoices).toMatchObject([settledInvoice(10_000)])
   expect(await desk()).toMatchObject([{ kind: 'unapplied', data: { reason: 'overpaid', unappliedMinor: 4_000 } }])
+})
+
+// As a sender that writes amounts as text.
+describe('AMT-14: an amount is read and not cut off', () => {
+  test.each([
+    ['16.40', 1_640],
+    ['1.15', 115],
+    ['4.35', 435],
+    ['81.20', 8_120],
+    ['64.10', 6_410],
+  ])('%s', async (amount, minor) => {
+    const { invoice, addSandbox, books } = await fixture.openCase(minor)
+    const sender = await addSandbox({ amounts: 'decimal' })
+    const data = { payment: 'pay_14', amount, currency: 'EUR', invoice: invoice.number }
+    expect(await fixture.app.deliver(sender, JSON.stringify({ type: 'payment.paid', data }))).toMatchObject(
+      booked(minor),
+    )
+    expect(await books()).toMatchObject({ payments: [paymentRow('pay_14', minor)], invoices: [settledInvoice(minor)] })
+  })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { signSandboxDelivery } from '../../src/providers/index.ts'
 import {
   booked,
   createCaseFixture,
@@ -126,6 +127,33 @@ test('PAY-04: a second real payment of a settled invoice stays on record as surp
   ])
 })
 
+// As the sandbox of a sender without ids, whose address says which fields name an event. The bodies differ in their time alone.
+describe('PAY-06: a sender without ids that builds each attempt anew is understood by what stays the same', () => {
+  test.each([
+    ['type and payment', ['type', 'data.payment']],
+    ['the type, since the payment is always part of it', ['type']],
+  ])('named by %s', async (_title, identityFields) => {
+    const { invoice, addSandbox, books } = await fixture.openCase()
+    const sender = await addSandbox({ identityFields })
+    const attempt = (timestamp: string, payment = 'P-881') => {
+      const data = { payment, amountMinor: 5_000, currency: 'EUR', invoice: invoice.number }
+      const body = JSON.stringify({ type: 'payment.paid', data, timestamp })
+      const headers = signSandboxDelivery({ body, secret: sender.secret, nowMs: Date.now() })
+      expect(headers).not.toHaveProperty('webhook-id')
+      return fixture.app.deliver(sender, body, headers)
+    }
+    const answers = [await attempt('2026-03-02T10:00:00.101Z'), await attempt('2026-03-02T10:01:00.774Z')]
+    expect(answers).toMatchObject([booked(5_000), duplicate()])
+    expect(await attempt('2026-03-02T10:01:00.774Z', 'P-882')).toMatchObject(booked(5_000))
+    expect(await books()).toMatchObject({
+      payments: [paymentRow('P-881', 5_000), paymentRow('P-882', 5_000)],
+      invoices: [settledInvoice(10_000)],
+      events: [{ copies: 2 }, { copies: 1 }],
+      deliveries: 3,
+    })
+  })
+})
+
 // As two sandbox events, each with an id of its own, about one payment.
 test('PAY-10: two envelopes for one capture at the same moment are one payment', async () => {
   const { invoice, sandbox, books } = await fixture.openCase()
@@ -195,5 +223,66 @@ test('PAY-14: twins with two ids in the same second are two payments', async () 
     invoices: [settledInvoice(20_000)],
     activities: 2,
     reviewItems: [],
+  })
+})
+
+// As a Stripe payment intent: our own call hears of it in its answer, and records it under Stripe's own name.
+describe('PAY-17: our own call and the webhook about one charge are one payment', () => {
+  const prepare = async () => {
+    const opened = await fixture.openCase()
+    const { invoice } = opened
+    const amount = { amountMinor: 10_000, currency: 'EUR' }
+    return {
+      ...opened,
+      ownCall: () =>
+        opened.call('/payments', { source: 'stripe', externalId: 'pi_9', amount, invoice: invoice.number }),
+      webhook: () =>
+        opened.stripe(
+          {
+            id: 'evt_9',
+            type: 'payment_intent.succeeded',
+            data: {
+              object: { id: 'pi_9', amount_received: 10_000, currency: 'eur', metadata: { invoice: invoice.number } },
+            },
+          },
+          fixture.otherApp,
+        ),
+    }
+  }
+  const once = {
+    payments: [{ ...paymentRow('pi_9', 10_000), source: 'stripe' }],
+    invoices: [settledInvoice(10_000)],
+    activities: 1,
+    notifications: 3,
+    domainEvents: 2,
+    reviewItems: [],
+  }
+
+  test('the call first', async () => {
+    const { ownCall, webhook, books } = await prepare()
+    expect([await ownCall(), await webhook()]).toMatchObject([booked(10_000), duplicate()])
+    expect(await books()).toMatchObject(once)
+  })
+
+  test('the webhook first', async () => {
+    const { ownCall, webhook, books } = await prepare()
+    expect([await webhook(), await ownCall()]).toMatchObject([booked(10_000), duplicate()])
+    expect(await books()).toMatchObject(once)
+  })
+
+  test('at the same moment', async () => {
+    const { ownCall, webhook, books } = await prepare()
+    const answers = await Promise.all([ownCall(), webhook()])
+    expect(answers.filter(({ body }) => body['duplicate'] === false)).toMatchObject([booked(10_000)])
+    expect(await books()).toMatchObject(once)
+  })
+
+  test('and the call without an invoice takes the one that the webhook brings', async () => {
+    const { call, webhook, books, desk } = await prepare()
+    const amount = { amountMinor: 10_000, currency: 'EUR' }
+    expect(await call('/payments', { source: 'stripe', externalId: 'pi_9', amount })).toMatchObject(booked(0))
+    expect(await webhook()).toMatchObject({ status: 200, body: { duplicate: true, applied: { amountMinor: 10_000 } } })
+    expect(await books()).toMatchObject({ payments: once.payments, invoices: once.invoices })
+    expect(await desk()).toEqual([])
   })
 })

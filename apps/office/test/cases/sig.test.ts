@@ -97,6 +97,38 @@ describe('SIG-03: while a secret is changed, any signature that fits counts', ()
   })
 })
 
+// As a sandbox address with a tolerance as long as its sender repeats.
+test('SIG-04: a repetition that keeps the time of the event is taken, and what was booked once is not booked again however late it comes', async () => {
+  const { organization, invoice, addSandbox, books } = await fixture.openCase()
+  const sender = await addSandbox({ toleranceSeconds: 30 * 24 * 3600 })
+  const HOUR_MS = 3_600_000
+  const deliver = (payment: string, ageMs: number, to: Sender = sender) => {
+    const data = { payment, amountMinor: 5_000, currency: 'EUR', invoice: invoice.number }
+    const body = JSON.stringify({ type: 'payment.paid', data })
+    const headers = to.sign(body, { id: `evt_${payment}`, nowMs: Date.now() - ageMs })
+    return fixture.app.deliver(to, body, headers)
+  }
+  const lastWeek = await deliver('captured', 7 * 24 * HOUR_MS)
+  expect(lastWeek).toMatchObject(booked(5_000))
+  // An address that expects its senders to sign each attempt anew refuses it.
+  expect(await deliver('fresh', 2.33 * HOUR_MS, organization.sandbox)).toMatchObject({ status: 401 })
+  expect([
+    await deliver('fresh', 2.33 * HOUR_MS),
+    await deliver('fresh', 2.33 * HOUR_MS),
+    await deliver('captured', 7 * 24 * HOUR_MS),
+  ]).toMatchObject([booked(5_000), duplicate(), duplicate()])
+  expect(await books()).toMatchObject({
+    payments: [paymentRow('captured', 5_000), paymentRow('fresh', 5_000)],
+    invoices: [settledInvoice(10_000)],
+    activities: 2,
+    events: [{ copies: 2 }, { copies: 2 }],
+  })
+  expect(await deliver('ancient', 31 * 24 * HOUR_MS)).toMatchObject({
+    status: 401,
+    body: { code: 'signature_invalid' },
+  })
+})
+
 test('SIG-07: a test event on the live address books nothing and uses up no key of the live one', async () => {
   const { invoice, stripe, books } = await fixture.openCase()
   expect(await stripe(paid('evt_t7', 'pay_t7', invoice.number, { livemode: false }))).toMatchObject(ignored)

@@ -131,7 +131,7 @@ async function expectPaidOnce(dataDir: string, ids: readonly string[]): Promise<
       `select (select array_agg(external_id order by external_id) from payments) as payments,
         (select array_agg(distinct external_id order by external_id) from events where state = 'completed'
           and kind = 'payment.paid') as events,
-        (select count(*)::int from allocations) as allocations, (select count(*)::int from activities) as activities,
+        (select count(*)::int from allocations) as allocations, (select count(*)::int from activities where type = 'payment.received') as activities,
         (select count(*)::int from notifications) as notifications,
         (select count(*)::int from domain_events where type = 'payment.received') as received,
         (select paid_minor::int from invoices where number = 'RE-00004') as paid,

@@ -13,12 +13,9 @@ function auditPayments(ledger: Ledger): string[] {
   const { payments, returns, allocations } = ledger
   const problems = [...repeatedOf(payments.map(keyOf), 'payment'), ...repeatedOf(returns.map(movementKey), 'return')]
   for (const payment of payments) {
-    const { rowId, source, id, currency, amount } = payment
+    const { rowId, id, currency, amount } = payment
     const applied = sum(allocations.filter((each) => each.live && each.payment === rowId))
-    const movements = returns.filter(
-      (each) => each.paymentSource === source && each.paymentId === id && each.currency === currency,
-    )
-    const returned = Math.min(amount, countReturned(movements, source))
+    const returned = Math.min(amount, countedOf(payment, returns))
     const expected = { applied, returned, unapplied: amount - applied - returned }
     problems.push(...differences(`payment ${id}`, expected, payment))
     problems.push(...negatives(`payment ${id}`, expected))
@@ -124,20 +121,29 @@ function negatives(title: string, sums: Readonly<Record<string, number>>): strin
 
 /** Questions that must lie on the desk while no person has acted, and no others of their kinds. */
 export function auditDesk({ payments, returns, questions }: Ledger): string[] {
-  const expected = new Set<string>()
-  for (const { rowId, unapplied } of payments) if (unapplied > 0) expected.add(`unapplied:${rowId}`)
   const known = new Set(payments.map(keyOf))
-  for (const { paymentSource, paymentId } of returns) {
-    if (!known.has(keyOf({ source: paymentSource, id: paymentId })))
-      expected.add(`waiting:${paymentSource}:${paymentId}`)
-  }
-  const open = new Set(
-    questions.flatMap(({ kind, key, state }) =>
-      state === 'open' && ['unapplied', 'waiting'].includes(kind) ? [key] : [],
-    ),
-  )
+  const expected = new Set([
+    ...payments.filter(({ unapplied }) => unapplied > 0).map(({ rowId }) => `unapplied:${rowId}`),
+    ...payments.filter((payment) => countedOf(payment, returns) > payment.amount).map(({ rowId }) => `excess:${rowId}`),
+    ...returns
+      .filter(({ paymentSource, paymentId }) => !known.has(keyOf({ source: paymentSource, id: paymentId })))
+      .map(({ paymentSource, paymentId }) => `waiting:${paymentSource}:${paymentId}`),
+  ])
+  const open = new Set(questions.flatMap(({ kind, key, state }) => (state === 'open' && judged.has(kind) ? [key] : [])))
   return [
     ...[...expected].filter((key) => !open.has(key)).map((key) => `no question is open: ${key}`),
     ...[...open].filter((key) => !expected.has(key)).map((key) => `a question is open without a reason: ${key}`),
   ]
+}
+
+/** Kinds of questions that depend on nothing but what is on record. */
+const judged: ReadonlySet<string> = new Set(['unapplied', 'excess', 'waiting'])
+
+/** What went back of a payment, as its movements say; it may be more than the payment. */
+function countedOf(payment: Ledger['payments'][number], returns: Ledger['returns']): number {
+  const { source, id, currency } = payment
+  const movements = returns.filter(
+    (each) => each.paymentSource === source && each.paymentId === id && each.currency === currency,
+  )
+  return countReturned(movements, source)
 }

@@ -26,7 +26,6 @@ everyShard(
         const log: string[] = []
         try {
           await play(organization, plan, log)
-          if (process.env['DEBUG_LOG']) console.log(log.join('\n'))
         } catch (error) {
           throw new Error([...log, String(error)].join('\n'))
         }
@@ -50,9 +49,9 @@ async function play(organization: PooledOrganization, plan: EverythingPlan, log:
 
   for (const [index, round] of [openingOf(plan), ...plan.rounds].entries()) {
     const scene = { organization, plan, invoiceIds, ledger, accepted: [...accepted.keys()] }
-    const sent = await sendRound(scene, round, plan.first + index)
-    if (sent.length === 0) continue
-    log.push(`round ${index}:`, ...sent.map(toWords))
+    const outgoing = prepareRound(scene, round, plan.first + index)
+    if (outgoing.length === 0) continue
+    const sent = await sendRound(outgoing, index, log)
     const before = ledger
     ledger = await field.ledgerOf(organizationId)
     const problems = [...audit(ledger), ...sent.flatMap(checkAnswer)]
@@ -66,8 +65,7 @@ async function play(organization: PooledOrganization, plan: EverythingPlan, log:
       problems.push('nothing but refusals and copies, and something has changed')
     }
     if (problems.length > 0) throw new Error(problems.join('\n'))
-    for (const each of sent)
-      if (!isRefusal(each.answer) && !accepted.has(each.prepared)) accepted.set(each.prepared, each)
+    for (const each of effective) if (!isRefusal(each.answer)) accepted.set(each.prepared, each)
   }
   await repeatQuietly(organizationId, plan, [...accepted.values()], ledger, log)
 }
@@ -80,26 +78,40 @@ function openingOf({ payments }: EverythingPlan): Round {
   })
 }
 
-async function sendRound(scene: Scene, round: Round, first: number): Promise<Sent[]> {
-  const prepared = round.flatMap(({ step, isTwice }): Prepared[] => {
-    const each = prepare(scene, step)
-    if (each === null) return []
-    return isTwice ? [each, each] : [each]
-  })
-  return allEnded(
-    prepared.map(async (each, at) => {
-      const server = (first + at) % 2
-      return { prepared: each, server, answer: await field.send(server, each.request) }
-    }),
-  )
+interface Outgoing {
+  readonly prepared: Prepared
+  readonly server: number
 }
 
-function toWords({ prepared, server, answer }: Sent): string {
+function prepareRound(scene: Scene, round: Round, first: number): Outgoing[] {
+  const all = round.flatMap(({ step, isTwice }): Prepared[] => {
+    const prepared = prepare(scene, step)
+    if (prepared === null) return []
+    return isTwice ? [prepared, prepared] : [prepared]
+  })
+  return all.map((prepared, at) => ({ prepared, server: (first + at) % 2 }))
+}
+
+/** Sends all of them at once. The log names them also where one of them gets no answer. */
+async function sendRound(outgoing: readonly Outgoing[], index: number, log: string[]): Promise<Sent[]> {
+  const at = log.push(`round ${index}:`, ...outgoing.map((each) => `  ${toSender(each)}`)) - outgoing.length
+  const sent = await allEnded(
+    outgoing.map(async (each) => ({ ...each, answer: await field.send(each.server, each.prepared.request) })),
+  )
+  log.splice(at, sent.length, ...sent.map((each) => `  ${toSender(each)}${toAnswer(each)}`))
+  return sent
+}
+
+function toSender({ server, prepared }: Outgoing): string {
+  return `${server === 0 ? 'A' : 'B'}: ${prepared.words}`
+}
+
+function toAnswer({ answer }: Sent): string {
   const { status, body } = answer
   const { amountMinor } = (body['applied'] ?? {}) as { amountMinor?: number }
   const applied = amountMinor === undefined ? '' : ` applied ${amountMinor}`
   const why = ['code', 'reason', 'duplicate'].flatMap((name) => (body[name] ? [` ${name} ${body[name]}`] : []))
-  return `  ${server === 0 ? 'A' : 'B'}: ${prepared.words} → ${status}${applied}${why.join('')}${isReplay(answer) ? ' (again)' : ''}`
+  return ` → ${status}${applied}${why.join('')}${isReplay(answer) ? ' (again)' : ''}`
 }
 
 /** A source is never refused, and a person only for a reason. */
@@ -148,4 +160,6 @@ async function repeatQuietly(
   expect(after.copies, 'arrivals in the register').toBe(before.copies + chosen.length)
   expect(after.deliveries, 'deliveries on record').toBe(before.deliveries + webhooks)
   if (after.digest !== before.digest) throw new Error('a repetition has changed something')
+  const findings = await field.diagnose(organizationId)
+  if (findings.length > 0) throw new Error(findings.join('\n'))
 }

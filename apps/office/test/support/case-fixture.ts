@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest'
+import type { Clock } from '../../src/platform/clock.ts'
 import { type BookedPayment, type Books, readBooks } from './books.ts'
 import { createInProcessApp, type InProcessAnswer, type InProcessApp } from './in-process-app.ts'
-import { createTestOffice, type TestOffice, type TestOrganization } from './office.ts'
+import { addIntegration } from './integrations.ts'
+import { createTestOffice, type Sender, type TestOffice, type TestOrganization } from './office.ts'
 
 /** What the cases of one file share: an office, and two applications on it that know nothing of each other. */
 export interface CaseFixture {
@@ -19,10 +21,21 @@ export interface Case {
   /** A delivery of the sandbox. Without an `id` it is a new event. */
   sandbox(event: SandboxEvent, app?: InProcessApp): Promise<InProcessAnswer>
   stripe(event: Record<string, unknown>, app?: InProcessApp): Promise<InProcessAnswer>
+  /** A further address of the sandbox, with settings of its own. */
+  addSandbox(settings: Readonly<Record<string, unknown>>): Promise<Sender>
+  /** A call of the API with an `Idempotency-Key` of its own, unless it is given. */
+  call(path: string, body?: unknown, key?: string, app?: InProcessApp): Promise<InProcessAnswer>
   /** The button: records a payment by hand on the invoice. */
   pay(key: string, amountMinor?: number, app?: InProcessApp): Promise<InProcessAnswer>
   /** What the desk shows to a person who looks at it. */
-  desk(): Promise<readonly { readonly kind: string; readonly data: Readonly<Record<string, unknown>> }[]>
+  desk(): Promise<readonly DeskItem[]>
+}
+
+export interface DeskItem {
+  readonly id: string
+  readonly kind: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly decisions: readonly string[]
 }
 
 export interface SandboxEvent {
@@ -31,12 +44,12 @@ export interface SandboxEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-export function createCaseFixture(): CaseFixture {
+export function createCaseFixture(clock?: Clock): CaseFixture {
   const opened: { office?: TestOffice; apps: InProcessApp[] } = { apps: [] }
   let caseCount = 0
 
   beforeAll(async () => {
-    opened.office = await createTestOffice()
+    opened.office = await createTestOffice(clock)
     opened.apps.push(await createInProcessApp(opened.office), await createInProcessApp(opened.office))
   })
   afterAll(async () => {
@@ -78,10 +91,13 @@ export function createCaseFixture(): CaseFixture {
           const body = amountMinor === undefined ? {} : { amount: { amountMinor, currency } }
           return app.post(organization, `/invoices/${invoice.id}/pay`, body, { 'idempotency-key': key })
         },
+        addSandbox: (settings) => addIntegration(fixture.office, organization, 'sandbox', settings),
+        call: (path, body, key = fixture.office.newId(), app = fixture.app) =>
+          app.post(organization, path, body, { 'idempotency-key': key }),
         async desk() {
           const { status, body } = await fixture.app.get(organization, '/review-items')
           expect(status).toBe(200)
-          return body['items'] as { kind: string; data: Record<string, unknown> }[]
+          return body['items'] as DeskItem[]
         },
       }
     },
@@ -124,6 +140,12 @@ export function paymentRow(
   }
 }
 
+/** The same after so much of it went back; what did not lies on invoices. */
+export function returnedRow(externalId: string, amountMinor: number, returnedMinor: number): Partial<BookedPayment> {
+  const appliedMinor = amountMinor - returnedMinor
+  return { ...paymentRow(externalId, amountMinor, appliedMinor), returnedMinor, unappliedMinor: 0 }
+}
+
 export function settledInvoice(totalMinor: number) {
   return { paymentState: 'settled', paidMinor: totalMinor, openMinor: 0, allocatedMinor: totalMinor, paidEvents: 1 }
 }
@@ -136,4 +158,9 @@ export function openInvoice(totalMinor: number, paidMinor = 0) {
     allocatedMinor: paidMinor,
     paidEvents: 0,
   }
+}
+
+/** An invoice that was paid, once, and is open again. */
+export function reopenedInvoice(totalMinor: number, paidMinor = 0) {
+  return { ...openInvoice(totalMinor, paidMinor), paidEvents: 1, reopenedEvents: 1 }
 }

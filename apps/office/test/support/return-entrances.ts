@@ -45,7 +45,9 @@ async function layStripePayments(ground: Ground, count: number): Promise<readonl
   return about
 }
 
-async function layStripeReturns(ground: Ground, count: number, type: string, objectOf: typeof refundOf) {
+type ReturnOf = (name: string, payment: string | undefined, amount: number) => Readonly<Record<string, unknown>>
+
+async function layStripeReturns(ground: Ground, count: number, type: string, objectOf: ReturnOf) {
   await layStripePayment(ground, count)
   const about = times(count, (index) => ({ payment: 'pi_before', name: `before_${index}` }))
   const { amountMinor } = ground

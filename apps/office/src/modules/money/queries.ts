@@ -203,7 +203,7 @@ export async function listAdjustments(tx: Tx, organizationId: string, invoiceId:
     .selectAll()
     .where('invoice_id', '=', invoiceId)
     .where('organization_id', '=', organizationId)
-    .orderBy('id')
+    .orderBy('created_at')
     .execute()
 }
 
@@ -242,7 +242,7 @@ export async function listCreditsOf(tx: Tx, organizationId: string, invoiceId: s
       cross join lateral (
         select number from invoices where id = c.credit_note_id and organization_id = ${organizationId}::uuid limit 1) as i
       where c.invoice_id = ${invoiceId}::uuid and c.organization_id = ${organizationId}::uuid
-      order by c.credit_note_id`,
+      order by c.created_at`,
   )
 }
 
@@ -254,7 +254,7 @@ export async function listReturnsOf(tx: Tx, organizationId: string, payment: Pay
     .where('original_id', '=', payment.external_id)
     .where('original_source', '=', payment.source)
     .where('organization_id', '=', organizationId)
-    .orderBy('id')
+    .orderBy('recorded_at')
     .execute()
 }
 

@@ -57,7 +57,7 @@ describe('events', () => {
       source: 'sandbox',
       kind: type,
       id: 'msg_1',
-      fingerprint: 'v1:unclear',
+      fingerprint: 'unclear:',
       content: { unclear: { code: 'type_not_supported', detail: expect.stringContaining(type), subject: null } },
     })
   })
