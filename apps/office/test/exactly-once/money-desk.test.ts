@@ -180,6 +180,44 @@ test('an act on a payment waits for the one before it, and only then looks where
   expect(books.invoices.map((invoice) => invoice.paidMinor)).toEqual([0, 0, 10_000])
 })
 
+test('money that begins to wait for an invoice while a payment is moved off it takes its place', async () => {
+  const organization = await office.addOrganization('Waiting')
+  const [to, from] = await issueInvoices(organization, 2, 10_000)
+  const paymentId = await pay(organization, 'moved', 10_000, from)
+  // The move has looked what waits for the invoice that it opens, and stops before it locks it.
+  await using held = await holdInvoice(office, to?.id ?? '')
+  const call = { path: `/payments/${paymentId}/move`, key: 'move', body: { toInvoiceId: to?.id } }
+  const moved = callApi(url(0), organization, call)
+  await held.waiting(1)
+  const body = stripePaid({ eventId: 'evt_late', paymentId: 'pi_late', amount: 300, invoice: from?.number ?? '' })
+  const late = await deliver(url(1), organization.stripe, body)
+  expect(late).toMatchObject({ status: 200, body: { applied: { amountMinor: 0 } } })
+  await held.release()
+  expect(appliedOf(await moved)).toBe(10_000)
+  const books = await readBooks(office, organization.organizationId)
+  expect(books.invoices.map((invoice) => invoice.paidMinor)).toEqual([10_000, 300])
+  expect(books.reviewItems).toMatchObject([{ kind: 'unapplied', state: 'decided', decision: 'nothing_left' }])
+  expect(await listImbalances(office, organization.organizationId)).toEqual([])
+})
+
+test('a payment that arrives while its invoice is credited is released by the credit note', async () => {
+  const organization = await office.addOrganization('Credited')
+  const [invoice] = await issueInvoices(organization, 1, 10_000)
+  await using held = await holdInvoice(office, invoice?.id ?? '')
+  const body = stripePaid({ eventId: 'evt_1', paymentId: 'pi_1', amount: 4_000, invoice: invoice?.number ?? '' })
+  const arrived = deliver(url(0), organization.stripe, body)
+  await held.waiting(1)
+  const credited = callApi(url(1), organization, { path: `/invoices/${invoice?.id}/credit-note`, key: 'credit' })
+  await held.waiting(2)
+  await held.release()
+  expect((await arrived).body).toMatchObject({ applied: { amountMinor: 4_000 } })
+  expect((await credited).status).toBe(201)
+  const books = await readBooks(office, organization.organizationId)
+  expect(books.payments).toMatchObject([{ appliedMinor: 0, unappliedMinor: 4_000 }])
+  expect(books.invoices.find(({ type }) => type === 'invoice')).toMatchObject({ creditedMinor: 10_000, openMinor: 0 })
+  expect(await listImbalances(office, organization.organizationId)).toEqual([])
+})
+
 test('1,280 refunds with 40 keys from 32 clients on one payment: 40 refunds, each once, and every caller hears of its own', async () => {
   const organization = await office.addOrganization('Refunds')
   const [invoice] = await issueInvoices(organization, 1, 100_000)

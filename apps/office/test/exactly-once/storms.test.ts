@@ -2,6 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { type BookedInvoice, type BookedPayment, type Books, readBooks } from '../support/books.ts'
 import { createTestOffice, deliver, stripePaid, type TestOrganization } from '../support/office.ts'
 import { countDeadlocks, type ServerPair, startServerPair } from '../support/server-pair.ts'
+import { type ApiCall, callApi, createChance, times } from '../support/storm.ts'
 
 const office = await createTestOffice()
 let pair: ServerPair | null = null
@@ -15,31 +16,7 @@ afterAll(async () => {
   await office.close()
 })
 
-const SEED = Number(process.env['EINMAL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-console.info(`storms: EINMAL_TEST_SEED=${SEED}`)
-const random = randomOf(SEED)
-
-/** mulberry32: small, and the same on every machine. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, place: random() }))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ item }) => item)
-}
-
-function times<T>(count: number, make: (index: number) => T): T[] {
-  return Array.from({ length: count }, (_, index) => make(index))
-}
+const { shuffled } = createChance('storms')
 
 function url(index: number): string {
   if (pair === null) throw new Error('no servers')
@@ -53,28 +30,13 @@ async function expectNoDeadlock(): Promise<void> {
   expect(await countDeadlocks(office)).toBe(0)
 }
 
-async function api(
-  organization: TestOrganization,
-  serverUrl: string,
-  path: string,
-  body: unknown = undefined,
-  key: string | null = null,
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const response = await fetch(`${serverUrl}/api/v1${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${organization.apiKey}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(key === null ? {} : { 'idempotency-key': key }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+function issueOf(id: string, key: string | null = null): ApiCall {
+  return { path: `/invoices/${id}/issue`, ...(key === null ? {} : { key }) }
 }
 
 async function createDraft(organization: TestOrganization, serverUrl: string, amountMinor: number): Promise<string> {
   const lines = [{ description: 'Work', unitPriceMinor: amountMinor }]
-  const created = await api(organization, serverUrl, '/invoices', { currency: 'EUR', lines })
+  const created = await callApi(serverUrl, organization, { path: '/invoices', body: { currency: 'EUR', lines } })
   expect(created.status).toBe(201)
   return String(created.body['id'])
 }
@@ -190,7 +152,7 @@ test('issuing an invoice while the payment for its coming number arrives, 100 ro
       }),
     )
     const requests = shuffled([
-      () => api(organization, url(round), `/invoices/${draft}/issue`),
+      () => callApi(url(round), organization, issueOf(draft)),
       ...payments.map((body, index) => () => deliver(url(round + 1 + index), organization.stripe, body)),
     ])
     const answers = await Promise.all(requests.map((request) => request()))
@@ -214,7 +176,7 @@ test('40 invoices issued at once over two servers: numbers without a gap and wit
     ...nobody.map((id) => ({ id, key: null })),
   ])
   const answers = await Promise.all(
-    requests.map(({ id, key }, place) => api(organization, url(place), `/invoices/${id}/issue`, undefined, key)),
+    requests.map(({ id, key }, place) => callApi(url(place), organization, issueOf(id, key))),
   )
   // A refused one had its number for a moment, and has to give it back.
   expect(answers.map((answer) => answer.status).toSorted()).toEqual([...times(40, () => 200), ...times(10, () => 404)])
@@ -226,10 +188,10 @@ test('40 invoices issued at once over two servers: numbers without a gap and wit
   const again = await Promise.all(
     requests
       .filter(({ key }) => key !== null)
-      .map(({ id, key }, place) => api(organization, url(place + 1), `/invoices/${id}/issue`, undefined, key)),
+      .map(({ id, key }, place) => callApi(url(place + 1), organization, issueOf(id, key))),
   )
   expect(again.map((answer) => answer.body['number']).toSorted()).toEqual(numbers)
-  const next = await api(organization, url(0), `/invoices/${await createDraft(organization, url(0), 100)}/issue`)
+  const next = await callApi(url(0), organization, issueOf(await createDraft(organization, url(0), 100)))
   expect(next.body['number']).toBe('RE-00041')
 })
 

@@ -18,6 +18,16 @@ beforeAll(async () => {
     const answer = await app.deliver(organization.sandbox, body, organization.sandbox.sign(body, { id }))
     expect(answer.status).toBe(200)
   }
+  const refund = JSON.stringify({
+    type: 'payment.refunded',
+    data: { refund: 'rf_1', payment: 'pay_1', amountMinor: 100, currency: 'EUR' },
+  })
+  expect((await app.deliver(organization.sandbox, refund)).status).toBe(200)
+  const { rows } = await office.owner.query<{ id: string }>(`select id from invoices where number = 'RE-00001'`)
+  const part = { lines: [{ description: 'Not done', unitPriceMinor: 100 }] }
+  const path = `/invoices/${rows[0]?.id}/credit-note`
+  const credit = await app.post(organization, path, part, { 'idempotency-key': 'k' })
+  expect(credit.status).toBe(201)
   await app.close()
 })
 
@@ -29,6 +39,9 @@ test.each([
   ['the subject of money', 'money_subjects', 'external_id, source, organization_id'],
   ['a later news of a payment', 'payment_mentions', 'payment_id, event_id, organization_id'],
   ['a payment on an invoice', 'allocations', 'invoice_id, payment_id, organization_id'],
+  ['a movement of money that went back', 'payment_returns', 'external_id, kind, source, organization_id'],
+  ['a credit note on an invoice', 'credit_allocations', 'credit_note_id, invoice_id, organization_id'],
+  ['what an invoice said when it was issued', 'issued_documents', 'invoice_id, organization_id'],
   ['a number of an invoice', 'invoices', 'number, organization_id'],
   ['a series of numbers', 'number_series', 'name, organization_id'],
   ['an activity line', 'activities', 'subject_id, key, organization_id'],
@@ -51,5 +64,6 @@ async function copyStatement(table: string): Promise<string> {
   )
   const names = rows.map((row) => row.name)
   const values = names.map((name) => (name === 'id' ? 'gen_random_uuid()' : name))
-  return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table} order by ctid limit 1`
+  return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table}
+    ${table === 'allocations' ? 'where reversed_at is null ' : ''}order by ctid limit 1`
 }

@@ -6,7 +6,13 @@ import { countReturned, keyOf, movementKey, names, type Parts } from './sum-of-f
  * none of the office's code, and none of the doctor's.
  */
 export function audit(ledger: Ledger): string[] {
-  return [...auditPayments(ledger), ...auditInvoices(ledger), ...auditAllocations(ledger), ...auditCurrencies(ledger)]
+  return [
+    ...auditPayments(ledger),
+    ...auditInvoices(ledger),
+    ...auditAllocations(ledger),
+    ...auditCurrencies(ledger),
+    ...auditDesk(ledger),
+  ]
 }
 
 function auditPayments(ledger: Ledger): string[] {
@@ -119,8 +125,8 @@ function negatives(title: string, sums: Readonly<Record<string, number>>): strin
     .map(([name, value]) => `${title}: ${name} is ${value}, which is less than nothing`)
 }
 
-/** Questions that must lie on the desk while no person has acted, and no others of their kinds. */
-export function auditDesk({ payments, returns, questions }: Ledger): string[] {
+/** Questions that must lie on the desk unless a person has decided them, and no others of their kinds. */
+function auditDesk({ payments, returns, questions }: Ledger): string[] {
   const known = new Set(payments.map(keyOf))
   const expected = new Set([
     ...payments.filter(({ unapplied }) => unapplied > 0).map(({ rowId }) => `unapplied:${rowId}`),
@@ -129,10 +135,13 @@ export function auditDesk({ payments, returns, questions }: Ledger): string[] {
       .filter(({ paymentSource, paymentId }) => !known.has(keyOf({ source: paymentSource, id: paymentId })))
       .map(({ paymentSource, paymentId }) => `waiting:${paymentSource}:${paymentId}`),
   ])
-  const open = new Set(questions.flatMap(({ kind, key, state }) => (state === 'open' && judged.has(kind) ? [key] : [])))
+  const own = questions.filter(({ kind }) => judged.has(kind))
+  const open = own.filter(({ state }) => state === 'open').map(({ key }) => key)
+  const byPeople = own.filter(({ decidedBy }) => decidedBy !== null && decidedBy !== 'system').map(({ key }) => key)
+  const asked = new Set([...open, ...byPeople])
   return [
-    ...[...expected].filter((key) => !open.has(key)).map((key) => `no question is open: ${key}`),
-    ...[...open].filter((key) => !expected.has(key)).map((key) => `a question is open without a reason: ${key}`),
+    ...[...expected].filter((key) => !asked.has(key)).map((key) => `no question is open: ${key}`),
+    ...open.filter((key) => !expected.has(key)).map((key) => `a question is open without a reason: ${key}`),
   ]
 }
 

@@ -36,6 +36,7 @@ export type PlannedStep =
   | { readonly do: 'decide'; readonly pick: number; readonly isDismissed: boolean; readonly invoice: number }
   | { readonly do: 'again'; readonly pick: number }
 
+/** A payment that sources may tell of, and a dispute of it. */
 export interface PlannedMoney {
   readonly source: Source
   readonly amount: number
@@ -49,6 +50,7 @@ export interface PlannedMoney {
   readonly movements: readonly number[]
 }
 
+/** What is sent, round by round. */
 export interface EverythingPlan {
   readonly invoices: readonly (PlannedInvoice & { readonly isIssued: boolean })[]
   readonly payments: readonly PlannedMoney[]

@@ -17,7 +17,7 @@ const field = createField(announcement('everything'))
 
 const everyShard = test.concurrent.each(shards)
 everyShard(
-  'whatever sources tell and people do, on two processes at once and again, the books add up after every round and repetitions change nothing (%i)',
+  'whatever sources tell and people do, on two processes at once and again, the books add up after every round and repetitions change nothing (%s)',
   { timeout: MODEL_TIMEOUT_MS },
   (shard) =>
     checkShard('everything', shard, everythingPlan, (plan) =>
@@ -54,7 +54,7 @@ async function play(organization: PooledOrganization, plan: EverythingPlan, log:
     const sent = await sendRound(outgoing, index, log)
     const before = ledger
     ledger = await field.ledgerOf(organizationId)
-    const problems = [...audit(ledger), ...sent.flatMap(checkAnswer)]
+    const problems = [...audit(ledger), ...sent.flatMap(checkAnswer), ...checkRepetitions(sent, accepted)]
     // Of books that are as they were, the doctor has nothing new to say.
     if (ledger.digest !== before.digest) problems.push(...(await field.diagnose(organizationId)))
     const effective = withoutCopies(sent, accepted)
@@ -123,6 +123,19 @@ function checkAnswer({ prepared, answer }: Sent): string[] {
 
 function isReplay({ headers }: PostedAnswer): boolean {
   return headers['idempotent-replayed'] === 'true'
+}
+
+/** A person's act is answered once: who sends it again gets that answer again. */
+function checkRepetitions(sent: readonly Sent[], accepted: ReadonlyMap<Prepared, Sent>): string[] {
+  const done = sent.filter(({ prepared, answer }) => prepared.isAct && !isRefusal(answer))
+  return [...Map.groupBy(done, (each) => each.prepared)].flatMap(([prepared, group]) => {
+    const first = accepted.get(prepared)
+    const bodies = new Set(
+      [first, ...group].flatMap((each) => (each === undefined ? [] : JSON.stringify(each.answer.body))),
+    )
+    const isAnew = first !== undefined && group.some(({ answer }) => !isReplay(answer))
+    return bodies.size === 1 && !isAnew ? [] : [`${prepared.words}: sent again, it was answered anew`]
+  })
 }
 
 /** Those that may have changed something: of one request sent several times, the one that did. */

@@ -13,6 +13,7 @@ export interface Done {
 /** What each event said that is known by now. */
 export type KnownEvents = ReadonlyMap<string, string>
 
+/** How a round can have come about. */
 export interface Explanation {
   readonly events: KnownEvents
   /** Empty, where one order of the steps leads to what is on record. */
@@ -76,6 +77,7 @@ function outcomeOf({ body }: PostedAnswer): Readonly<Record<string, unknown>> | 
   return (body['outcome'] ?? undefined) as Readonly<Record<string, unknown>> | undefined
 }
 
+/** Whether a person was told that this cannot be done. */
 export function isRefusal({ status }: PostedAnswer): boolean {
   return status === 409 || status === 422
 }

@@ -123,6 +123,6 @@ export async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** As JSON, with the whole numbers that JSON has no word for. */
-export function toText(value: unknown): string {
+function toText(value: unknown): string {
   return JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? Number(each) : each))
 }

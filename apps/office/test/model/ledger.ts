@@ -16,6 +16,7 @@ export interface Ledger {
   readonly deliveries: number
 }
 
+/** A row of invoices, and credit notes. */
 export interface LedgerInvoice {
   readonly id: string
   readonly number: string | null
@@ -30,6 +31,7 @@ export interface LedgerInvoice {
   readonly state: string
 }
 
+/** A row of payments. */
 export interface LedgerPayment {
   readonly rowId: string
   readonly source: string
@@ -44,6 +46,7 @@ export interface LedgerPayment {
   readonly byHand: boolean
 }
 
+/** A row of movements of returned money. */
 export interface LedgerReturn {
   readonly rowId: string
   readonly source: string
@@ -56,6 +59,7 @@ export interface LedgerReturn {
   readonly currency: string
 }
 
+/** What of a payment lies, or lay, on an invoice. */
 export interface LedgerAllocation {
   readonly rowId: string
   readonly payment: string

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 const RUNS_DEFAULT = 10_000
 const SHARES = { facts: 0.3, everything: 0.7 } as const
 
+/** The two properties, by name. */
 export type PropertyName = keyof typeof SHARES
 
 /** Parts of one property that run side by side, so that no process waits for the other. */

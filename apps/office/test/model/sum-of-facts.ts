@@ -5,6 +5,7 @@ import type { Currency, ToldFact, ToldPayment, ToldReturn } from './tellings.ts'
  * repetition comes into it.
  */
 
+/** An invoice that can take money. */
 export interface IssuedInvoice {
   readonly id: string
   readonly number: string
@@ -12,6 +13,7 @@ export interface IssuedInvoice {
   readonly currency: Currency
 }
 
+/** What a set of facts adds up to. */
 export interface Sums {
   /** By `source id`. */
   readonly payments: ReadonlyMap<
@@ -33,6 +35,7 @@ export interface Parts {
   readonly returned: number
 }
 
+/** Adds facts up, given the invoices that are issued by now. */
 export function sumFacts(facts: readonly ToldFact[], invoices: readonly IssuedInvoice[]): Sums {
   const payments = new Map<string, ToldPayment>()
   for (const fact of facts) {
@@ -112,10 +115,12 @@ export function names(
   return reference !== null && (reference === invoice.number || reference.toLowerCase() === invoice.id)
 }
 
+/** Names a payment. */
 export function keyOf({ source, id }: { readonly source: string; readonly id: string }): string {
   return `${source} ${id}`
 }
 
+/** Names a movement of returned money. */
 export function movementKey({ source, kind, id }: { source: string; kind: string; id: string }): string {
   return `${source} ${kind} ${id}`
 }

@@ -8,6 +8,7 @@ export type Currency = (typeof currencies)[number]
 export const sources = ['sandbox', 'stripe'] as const
 export type Source = (typeof sources)[number]
 
+/** Money that a source says has arrived. */
 export interface ToldPayment {
   readonly what: 'payment'
   readonly source: string
@@ -50,6 +51,7 @@ export interface Request {
   readonly body: string
 }
 
+/** The signed delivery of a telling. */
 export function requestOf(organization: PooledOrganization, { source, eventId, body }: Telling): Request {
   const sender = organization[source]
   return { path: sender.path, headers: sender.sign(body, { id: eventId }), body }
@@ -57,7 +59,7 @@ export function requestOf(organization: PooledOrganization, { source, eventId, b
 
 type Money = Pick<ToldPayment, 'source' | 'id' | 'amount' | 'currency'> & { readonly source: Source }
 
-/** @param nth which of several events that tell of the same payment; the second one of Stripe is the charge's. */
+/** A payment's event. @param nth which of several events that tell of the same payment; the second one of Stripe is the charge's. */
 export function tellPayment(payment: Money & { reference: string | null }, nth: number): Telling {
   const { source, id, amount, currency, reference } = payment
   const eventId = `${id}/paid/${nth}`
@@ -146,6 +148,7 @@ export function tellTotal(total: Omit<Movement, 'id'>): Telling {
   }
 }
 
+/** A dispute of a payment. */
 export interface Dispute extends Omit<Movement, 'amount'> {
   /** Withdrawn, reinstated, withdrawn again, and so on. */
   readonly movements: readonly number[]
@@ -203,6 +206,7 @@ function stripeBody(id: string, type: string, object: Readonly<Record<string, un
   return JSON.stringify({ id, object: 'event', type, api_version: '2025-04-30', livemode: true, data: { object } })
 }
 
+/** An amount as a person reads it. */
 export function shown({ amount, currency }: { amount: number; currency: string }): string {
   return `${amount} ${currency}`
 }

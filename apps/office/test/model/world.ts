@@ -6,6 +6,7 @@ import { countReturned, keyOf, movementKey, names } from './sum-of-facts.ts'
  * other; that the office does several at once and must still end in one of their orders is what it is compared for.
  */
 
+/** A document, with what was done about it so far. */
 export interface Invoice {
   readonly id: string
   readonly type: 'invoice' | 'credit_note'
@@ -18,6 +19,7 @@ export interface Invoice {
   adjusted: number
 }
 
+/** Money that came in, with where it is now. */
 export interface Payment {
   readonly source: string
   readonly id: string
@@ -39,8 +41,10 @@ interface Part {
   readonly age: string
 }
 
+/** Money that left a payment again, or came back to it. */
 export type Movement = Omit<LedgerReturn, 'rowId'>
 
+/** The books of one organisation. */
 export interface World {
   readonly invoices: Map<string, Invoice>
   readonly payments: Map<string, Payment>
@@ -52,10 +56,11 @@ export interface World {
   >
   /** What each known event said. */
   readonly events: Map<string, string>
-  /** What a new row is called: the office gives names that nobody can foresee. */
+  /** How old what is laid now will look: the office names its rows, and the later name is the newer one. */
   readonly ageOf: (payment: Payment, invoice: string, amount: number) => string
 }
 
+/** The world as a ledger shows it. */
 export function worldOf(ledger: Ledger, events: ReadonlyMap<string, string>, ageOf: World['ageOf']): World {
   return {
     invoices: new Map(ledger.invoices.map((invoice) => [invoice.id, { ...invoice }])),
@@ -76,14 +81,17 @@ export function worldOf(ledger: Ledger, events: ReadonlyMap<string, string>, age
   }
 }
 
+/** What is still owed. */
 export function openOf({ total, paid, credited, adjusted }: Invoice): number {
   return total - paid - credited - adjusted
 }
 
+/** What of a payment lies on invoices. */
 export function appliedOf({ lies }: Payment): number {
   return lies.reduce((sum, { amount }) => sum + amount, 0)
 }
 
+/** What of a payment lies nowhere. */
 export function unappliedOf(payment: Payment): number {
   return payment.amount - payment.returned - appliedOf(payment)
 }
@@ -175,6 +183,7 @@ function returnedOf(world: World, { source, id, currency, amount }: Payment): nu
   return Math.min(amount, countReturned(movements, source))
 }
 
+/** Throws where a step is about nothing. */
 export function existing<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('a step is about something that is not in the world')
   return value

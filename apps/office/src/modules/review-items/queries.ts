@@ -19,8 +19,8 @@ export interface ReviewItem {
 }
 
 /**
- * Puts down what is not on the desk yet, in one statement that is sent and not awaited. A question that was decided stays so;
- * only money that lies nowhere again, after it had found a place, is asked about again.
+ * Puts down what is not on the desk yet, in one statement that is sent and not awaited. A question that a person has decided
+ * stays so, unless it is about money that lies nowhere again; one that facts had answered is asked again where they no longer do.
  */
 export function recordReviewItems(tx: Tx, organizationId: string, items: readonly ReviewItem[], now: Date): void {
   if (items.length === 0) return
@@ -36,7 +36,7 @@ export function recordReviewItems(tx: Tx, organizationId: string, items: readonl
       on conflict (key, organization_id) do update set state = 'open', event_id = excluded.event_id,
         delivery_id = excluded.delivery_id, data = excluded.data, decided_at = null, decided_by = null, decision = null,
         note = null
-      where review_items.kind = 'unapplied'`,
+      where review_items.kind = 'unapplied' or review_items.decided_by = 'system'`,
   )
 }
 
