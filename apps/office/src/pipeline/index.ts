@@ -16,4 +16,4 @@ export {
   type ToldFact,
 } from './fact-kind.ts'
 export { recordConsequences } from './record-consequences.ts'
-export { type ApiWrite, apiEventKey, type WriteAnswer, writeOnce } from './write-once.ts'
+export { type ApiWrite, type WriteAnswer, writeOnce } from './write-once.ts'

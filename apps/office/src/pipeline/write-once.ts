@@ -30,7 +30,7 @@ const API_SOURCE = 'api'
 const MAX_KEY_LENGTH = 255
 
 /** The event's name: actor and key together, so that nobody can ask for another one's answer. Throws `AppError`. */
-export function apiEventKey(write: ApiWrite, newId: NewId) {
+function apiEventKey(write: ApiWrite, newId: NewId) {
   const { organizationId, actor, operation } = write
   const key = write.idempotencyKey?.trim() ?? newId()
   if (key.length > MAX_KEY_LENGTH) {

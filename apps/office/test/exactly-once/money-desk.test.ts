@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { listImbalances, readBooks } from '../support/books.ts'
 import type { Answer } from '../support/entrances.ts'
-import { holdInvoice } from '../support/held-invoice.ts'
+import { holdInvoice, holdPayment } from '../support/held-invoice.ts'
 import { createTestOffice, deliver, stripePaid, type TestOrganization } from '../support/office.ts'
 import { countDeadlocks, type ServerPair, startServerPair } from '../support/server-pair.ts'
 import { byClients, callApi, createChance, times, untilAnswered } from '../support/storm.ts'
@@ -203,17 +203,21 @@ test('money that begins to wait for an invoice while a payment is moved off it t
 test('a payment that arrives while its invoice is credited is released by the credit note', async () => {
   const organization = await office.addOrganization('Credited')
   const [invoice] = await issueInvoices(organization, 1, 10_000)
-  await using held = await holdInvoice(office, invoice?.id ?? '')
-  const body = stripePaid({ eventId: 'evt_1', paymentId: 'pi_1', amount: 4_000, invoice: invoice?.number ?? '' })
-  const arrived = deliver(url(0), organization.stripe, body)
+  await pay(organization, 'first', 1_000, invoice)
+  // The credit note has looked which payments lie on the invoice, and stops at the one that it has seen.
+  await using held = await holdPayment(office, 'pi_first')
+  const credited = callApi(url(0), organization, { path: `/invoices/${invoice?.id}/credit-note`, key: 'credit' })
   await held.waiting(1)
-  const credited = callApi(url(1), organization, { path: `/invoices/${invoice?.id}/credit-note`, key: 'credit' })
-  await held.waiting(2)
+  const body = stripePaid({ eventId: 'evt_1', paymentId: 'pi_late', amount: 4_000, invoice: invoice?.number ?? '' })
+  const arrived = await deliver(url(1), organization.stripe, body)
+  expect(arrived.body).toMatchObject({ applied: { amountMinor: 4_000 } })
   await held.release()
-  expect((await arrived).body).toMatchObject({ applied: { amountMinor: 4_000 } })
   expect((await credited).status).toBe(201)
   const books = await readBooks(office, organization.organizationId)
-  expect(books.payments).toMatchObject([{ appliedMinor: 0, unappliedMinor: 4_000 }])
+  expect(books.payments).toMatchObject([
+    { externalId: 'pi_first', appliedMinor: 0, unappliedMinor: 1_000 },
+    { externalId: 'pi_late', appliedMinor: 0, unappliedMinor: 4_000 },
+  ])
   expect(books.invoices.find(({ type }) => type === 'invoice')).toMatchObject({ creditedMinor: 10_000, openMinor: 0 })
   expect(await listImbalances(office, organization.organizationId)).toEqual([])
 })

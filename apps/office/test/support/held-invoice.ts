@@ -2,21 +2,37 @@ import { expect, vi } from 'vitest'
 import type { TestOffice } from './office.ts'
 
 /**
- * An invoice under a lock of the test's own: whatever books on it has reserved its key and stops before deciding. This
- * opens the window between look-up and insert for as long as a test wants, without a clock.
+ * A row under a lock of the test's own: whoever needs it stops there. This opens the window between two steps of somebody else's
+ * transaction for as long as a test wants, without a clock.
  */
-export interface HeldInvoice extends AsyncDisposable {
-  /** Resolves when so many transactions wait for a lock: on the invoice, or behind one that does. */
+export interface HeldRow extends AsyncDisposable {
+  /** Resolves when so many transactions wait for a lock: on the row, or behind one that does. */
   waiting(count: number): Promise<void>
   release(): Promise<void>
 }
 
-export async function holdInvoice(office: TestOffice, invoiceId: string): Promise<HeldInvoice> {
+/** Whatever books on the invoice has reserved its key and stops before deciding. */
+export function holdInvoice(office: TestOffice, invoiceId: string): Promise<HeldRow> {
+  return holdRow(office, 'select 1 from invoices where id = $1 for update', [invoiceId])
+}
+
+/** Whatever moves this payment has looked where it lies and stops before it locks anything. */
+export function holdPayment(office: TestOffice, externalId: string): Promise<HeldRow> {
+  return holdRow(office, 'select 1 from money_subjects where external_id = $1 for update', [externalId])
+}
+
+/** Whoever takes the next number of this series stops before it has one. The series has to be there. */
+export function holdSeries(office: TestOffice, organizationId: string, name: string): Promise<HeldRow> {
+  const text = 'select 1 from number_series where organization_id = $1 and name = $2 for update'
+  return holdRow(office, text, [organizationId, name])
+}
+
+async function holdRow(office: TestOffice, text: string, values: readonly string[]): Promise<HeldRow> {
   const client = await office.owner.connect()
   let isHeld = true
   await client.query('begin')
-  // As the office locks it: whoever only points at the invoice passes, and whoever changes it waits in a queue.
-  await client.query('select 1 from invoices where id = $1 for no key update', [invoiceId])
+  const { rowCount } = await client.query(text, [...values])
+  expect(rowCount, 'rows held').toBe(1)
   const release = async () => {
     if (!isHeld) return
     isHeld = false

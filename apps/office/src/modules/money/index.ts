@@ -14,7 +14,6 @@ export {
   adjustInvoice,
   type CreditNoteInput,
   changeInvoice,
-  checkVersion,
   createInvoice,
   creditInvoice,
   duplicateInvoice,

@@ -6,7 +6,6 @@ import type { InvoiceDraft, InvoiceTotals } from './invoice-totals.ts'
 import type { Numbered } from './ledger-queries.ts'
 
 export type InvoiceRow = Selectable<Tables['invoices']>
-export type InvoiceLineRow = Selectable<Tables['invoice_lines']>
 export type PaymentRow = Selectable<Tables['payments']>
 export type ReturnRow = Selectable<Tables['payment_returns']>
 export type AllocationRow = Selectable<Tables['allocations']>
