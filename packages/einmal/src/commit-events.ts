@@ -34,11 +34,12 @@ export interface Incoming<Input> {
  * How an arrival ended. All but `failed` are committed.
  *
  * `done`: the effect happened, in this call. `duplicate`: it had happened before, or happens through another arrival in
- * the same call; target and answer are those of the first. The others changed nothing.
+ * the same call; target and answer are those of the first. Of one that is only `remembered`, since its row was purged,
+ * there is neither. The others changed nothing.
  */
 export type Outcome =
   | ({ readonly outcome: 'done' } & Known)
-  | ({ readonly outcome: 'duplicate' } & Known)
+  | ({ readonly outcome: 'duplicate'; readonly remembered?: true } & Known)
   | ({ readonly outcome: 'conflict' } & Known)
   | ({ readonly outcome: 'in_progress'; readonly leaseUntil: Date | null } & Known)
   | ({ readonly outcome: 'unknown' } & Known)

@@ -1,4 +1,12 @@
 export {
+  type AttemptOptions,
+  type AttemptOutcome,
+  attempt,
+  type OutsideEffect,
+  type Performing,
+  type WaitOptions,
+} from './attempt.ts'
+export {
   commitEvents,
   type Incoming,
   type Outcome,
@@ -6,10 +14,51 @@ export {
   type Settled,
   type Work,
 } from './commit-events.ts'
+export {
+  ContentError,
+  type ContentVerdict,
+  canonicalJson,
+  compareContent,
+  fingerprintOf,
+  parseExactly,
+} from './content.ts'
+export { type CrashPoint, crashPoints, onCrashPoint } from './crash-points.ts'
 export { classifyError, type Db, type ErrorClass, type Query } from './database.ts'
+export { defaultFailurePolicy, type FailurePolicy } from './failure-policy.ts'
 export { createGroup, type Group, GroupFullError, type GroupOptions } from './group.ts'
 export { uuidv7 } from './ids.ts'
-export { compositeId, type EventKey, eventKey, KeyError, type KeyErrorCode, keyText, MAX_ID_BYTES } from './keys.ts'
+export { LeaseLostError, NotSentError } from './keep-lease.ts'
+export { type KeylessEvent, type KeylessPolicy, keylessKey } from './keyless.ts'
+export {
+  compositeId,
+  type EventKey,
+  type EventName,
+  eventKey,
+  eventName,
+  idempotencyKey,
+  KeyError,
+  type KeyErrorCode,
+  type KeyParts,
+  keyText,
+  MAX_ID_BYTES,
+} from './keys.ts'
+export {
+  completeLeased,
+  type EventError,
+  failLeased,
+  type Held,
+  heartbeat,
+  type LeasedArrival,
+  type LeasedReservation,
+  type LeasedReserved,
+  type Lost,
+  markUnknown,
+  type Resolution,
+  type Resolved,
+  reserveLeased,
+  resolve,
+  type TargetCapability,
+} from './leases.ts'
 export { FinalError, type OnceOptions, once, recordFailure } from './once.ts'
 export {
   type Arrival,
@@ -23,3 +72,6 @@ export {
   reserve,
   type Target,
 } from './register.ts'
+export { type Repeated, type Repetition, repeat } from './repeat.ts'
+export { type PurgeOptions, purge, type Retention, type RetentionParts, retentionFor } from './retention.ts'
+export { type SweepHandler, type SweepOptions, type SweepReport, sweep } from './sweep.ts'

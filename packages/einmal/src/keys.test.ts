@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compositeId, eventKey, KeyError, type KeyErrorCode, keyText, MAX_ID_BYTES } from './keys.ts'
+import {
+  compositeId,
+  eventKey,
+  eventName,
+  idempotencyKey,
+  KeyError,
+  type KeyErrorCode,
+  keyText,
+  MAX_ID_BYTES,
+} from './keys.ts'
 
 const SEED = 20_261_130
 
@@ -49,6 +58,77 @@ describe('two keys with different parts', () => {
     expect(keyTextOf('a:b', 'c', 'd')).not.toBe(keyTextOf('a', 'b:c', 'd'))
     expect(keyTextOf('a', 'b:c', 'd')).not.toBe(keyTextOf('a', 'b', 'c:d'))
     expect(keyTextOf('a%3Ab', 'c', 'd')).not.toBe(keyTextOf('a:b', 'c', 'd'))
+  })
+})
+
+describe('an idempotency key', () => {
+  const base = { scope: 'a', source: 'b', kind: 'c', id: 'd' }
+  const textOf = (parts: Parameters<typeof eventKey>[0]) => idempotencyKey(eventKey(parts))
+
+  test('trap 5: is another one for every other scope, source, kind, id and generation, wherever a separator stands', () => {
+    const keys = [
+      base,
+      ...['scope', 'source', 'kind', 'id'].map((part) => ({ ...base, [part]: 'other' })),
+      ...['scope', 'source', 'kind'].map((part) => ({ ...base, [part]: 'a:b' })),
+      { ...base, id: 'c:d', kind: 'b' },
+      { ...base, generation: 2 },
+      { ...base, generation: 22 },
+      { ...base, id: '2', generation: 2 },
+      { ...base, id: '%64' },
+      { ...base, id: 'D' },
+      { ...base, id: 'caf\u00e9' },
+      { ...base, id: 'cafe\u0301' },
+      { ...base, id: '9007199254740992' },
+      { ...base, id: 9_007_199_254_740_993n },
+      { ...base, id: `${'x'.repeat(500)}1` },
+      { ...base, id: `${'x'.repeat(500)}2` },
+    ]
+    expect(new Set(keys.map(textOf)).size).toBe(keys.length)
+    check(
+      fc.property(name, name, name, name, (scope, source, kind, id) => {
+        const parts = textOf({ scope, source, kind, id }).split(':').map(decodeURIComponent)
+        expect(parts).toEqual([scope, source, kind, id])
+      }),
+    )
+  })
+
+  test('may travel in a header, and is as long as targets take it', () => {
+    for (const id of ['Grüße\t\n', '\u{1f4b6}'.repeat(100), ' ', '"', 'x'.repeat(1023)].map((text) => `${text}1`)) {
+      expect(textOf({ ...base, id })).toMatch(/^[!-~]{1,255}$/)
+    }
+  })
+
+  test('never changes, because a target may remember it for years', () => {
+    expect(textOf({ ...base, kind: 'mail.send', generation: 2, id: 'ä/1' })).toBe('a:b:mail.send%232:%C3%A4%2F1')
+    const digest = 'ea5000d251c4797edaf6a0da523f9bb1e47917f2fa0a558b7059dd18466f91f3'
+    expect(textOf({ ...base, id: 'x'.repeat(300) })).toBe(`sha256:${digest}`)
+  })
+})
+
+describe('a generation', () => {
+  const parts = { scope: 's', source: 'shop', kind: 'label.print', id: 'o-1' }
+
+  test('is part of the kind, and comes out again as it went in', () => {
+    expect(eventKey({ ...parts, generation: 3 })).toEqual({ ...parts, kind: 'label.print#3' })
+    expect(eventKey({ ...parts, generation: 1 })).toEqual(parts)
+    for (const generation of [1, 2, 10]) {
+      expect(eventName(eventKey({ ...parts, generation }))).toEqual({ ...parts, generation })
+    }
+    expect(keyText(eventKey({ ...parts, generation: 2 }))).toBe('shop:label.print#2:o-1')
+  })
+
+  test('cannot be had by a kind that looks like one', () => {
+    for (const kind of ['label.print#2', '#1', 'a#b#07']) {
+      expect(refusalOf(() => eventKey({ ...parts, kind }))).toMatchObject({ code: 'reserved', part: 'kind' })
+    }
+    for (const kind of ['label#print', 'label.print#', '#2 print']) expect(eventKey({ ...parts, kind }).kind).toBe(kind)
+    expect(eventKey({ ...parts, id: 'o#2', source: 'shop#2' })).toMatchObject({ id: 'o#2', source: 'shop#2' })
+  })
+
+  test('is a whole number from 1 on', () => {
+    for (const generation of [0, -1, 1.5, Number.NaN, 2 ** 53]) {
+      expect(refusalOf(() => eventKey({ ...parts, generation }))).toMatchObject({ code: 'not_generation' })
+    }
   })
 })
 

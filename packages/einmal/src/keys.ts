@@ -2,6 +2,7 @@
  * The name of an event. Everything rests on it: two arrivals with one key are one event, two keys are two events,
  * however alike they look. Hence no key is ever repaired: what cannot name exactly one thing is refused with the reason.
  */
+import { createHash } from 'node:crypto'
 
 /** Who sent what: the four parts together name one event, once. All are compared byte by byte. */
 export interface EventKey {
@@ -9,10 +10,28 @@ export interface EventKey {
   readonly scope: string
   /** The system that names the event, such as `stripe`. */
   readonly source: string
-  /** Our word for the step, such as `payment.paid`, so that an interim step never uses up its key. */
+  /**
+   * Our word for the step, such as `payment.paid`, so that an interim step never uses up its key. Of an event repeated on
+   * purpose it ends in the mark of its generation: `payment.paid#2`.
+   */
   readonly kind: string
   /** The source's id, as it came: case, white space and Unicode form are kept. */
   readonly id: string
+}
+
+/** The parts of a key, as `eventKey` takes them. */
+export interface KeyParts {
+  readonly scope?: string
+  readonly source: unknown
+  readonly kind: unknown
+  readonly id: unknown
+  /** 2 and more: the event repeated on purpose, see `repeat`. */
+  readonly generation?: number
+}
+
+/** A key in parts that `eventKey` takes again: the kind without its mark, the generation by itself. */
+export interface EventName extends EventKey {
+  readonly generation: number
 }
 
 export type KeyErrorCode =
@@ -26,6 +45,11 @@ export type KeyErrorCode =
   | 'too_long'
   | 'time_stamp'
   | 'half_composite'
+  | 'reserved'
+  | 'not_generation'
+  | 'no_reason'
+  | 'no_window'
+  | 'review_due'
 
 /** The value given cannot name one event. `code` is stable; the message says which part, what was found, what to do. */
 export class KeyError extends Error {
@@ -65,15 +89,12 @@ const utf8 = new TextEncoder()
  * @param options.numericIds says that this source really counts with ten or thirteen digits, so that its ids are not
  *   taken for clock times.
  */
-export function eventKey(
-  parts: { scope?: string; source: unknown; kind: unknown; id: unknown },
-  options: { numericIds?: boolean } = {},
-): EventKey {
+export function eventKey(parts: KeyParts, options: { numericIds?: boolean } = {}): EventKey {
   return {
     // A scope that is there and has no value got lost on the way: the default would mix the events of tenants.
     scope: 'scope' in parts ? name('scope', parts.scope) : 'default',
     source: name('source', parts.source),
-    kind: name('kind', parts.kind),
+    kind: markedKind(name('kind', parts.kind), parts.generation),
     id: checkedId('id', parts.id, options.numericIds === true),
   }
 }
@@ -107,6 +128,42 @@ export function compositeId(fields: Readonly<Record<string, unknown>>): string {
 /** The key as one line for people and logs. Injective within a scope. */
 export function keyText(key: EventKey): string {
   return `${escapeText(key.source)}:${escapeText(key.kind)}:${key.id}`
+}
+
+/** What most targets take as an idempotency key. */
+const MAX_IDEMPOTENCY_KEY = 255
+
+/**
+ * The text to hand to a target as the idempotency key of this event: the same for every attempt, another one for every
+ * other event, scope and generation.
+ *
+ * All four parts, percent-encoded, so that it may travel in a header. Where that is longer than 255 characters, its
+ * SHA-256. Both forms stay as they are for ever, because a target may remember them for years.
+ */
+export function idempotencyKey(key: EventKey): string {
+  const text = [key.scope, key.source, key.kind, key.id].map(encodeURIComponent).join(':')
+  return text.length <= MAX_IDEMPOTENCY_KEY ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** The mark of a generation. No other kind may end like this, so that a generation is never taken for another event. */
+const generationMark = /#(\d+)$/
+
+function markedKind(kind: string, generation: number | undefined): string {
+  if (generationMark.test(kind)) {
+    throw new KeyError('reserved', 'kind', `The kind "${kind}" ends in # and digits, the mark of a generation.`)
+  }
+  if (generation === undefined || generation === 1) return kind
+  if (!Number.isSafeInteger(generation) || generation < 1) {
+    throw new KeyError('not_generation', 'generation', `The generation ${generation} is no whole number from 1 on.`)
+  }
+  return `${kind}#${generation}`
+}
+
+/** Takes the mark of the generation off the kind. The inverse of `eventKey`. */
+export function eventName(key: EventKey): EventName {
+  const { scope, source, id } = key
+  const generation = generationMark.exec(key.kind)?.[1]
+  return { scope, source, kind: key.kind.replace(generationMark, ''), id, generation: Number(generation ?? 1) }
 }
 
 function escapeText(text: string): string {
@@ -164,7 +221,8 @@ function toText(part: string, value: unknown): string {
   return value
 }
 
-function isTimeStamp(text: string): boolean {
+/** Whether the text is a date with a time, or counts the seconds or milliseconds of our years. */
+export function isTimeStamp(text: string): boolean {
   return dateTime.test(text) || isEpoch(text)
 }
 
@@ -174,7 +232,7 @@ function isEpoch(text: string): boolean {
   return seconds >= EPOCH_FROM_SECONDS && seconds < EPOCH_TO_SECONDS
 }
 
-function timeStampError(part: string, found: string): KeyError {
+export function timeStampError(part: string, found: string): KeyError {
   return new KeyError(
     'time_stamp',
     part,

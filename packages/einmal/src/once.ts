@@ -1,7 +1,7 @@
 import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
 import { classifyError, type Db } from './database.ts'
 import { uuidv7 } from './ids.ts'
-import { eventKey } from './keys.ts'
+import { eventKey, type KeyParts } from './keys.ts'
 import { type Completion, type Failure, fail } from './register.ts'
 
 export interface OnceOptions {
@@ -28,7 +28,7 @@ export class FinalError extends Error {
  */
 export async function once<NativeTx>(
   db: Db<NativeTx>,
-  key: { scope?: string; source: unknown; kind: unknown; id: unknown },
+  key: KeyParts,
   effect: (tx: NativeTx) => Promise<Completion | undefined>,
   options: OnceOptions = {},
 ): Promise<Outcome> {

@@ -1,12 +1,15 @@
 /**
- * The register: one row per event, in one table, held by one unique key. All SQL of the library stands here.
+ * The register: one row per event, in one table, held by one unique key. All SQL of the library stands here and in its
+ * neighbours: `register-leases.ts` for effects outside of the database, `register-memory.ts` for what outlives a row.
  *
  * Words. *Arrival*: somebody came with an event. *Holder*: the arrival that does the work. *Copies*: how often the
  * event arrived, the first time included. *Fingerprint*: the content that matters, as `version:text`.
  */
-import { createHash } from 'node:crypto'
 import type { Query } from './database.ts'
 import type { EventKey } from './keys.ts'
+import { createLeases, type LeaseStatements, leaseStatements } from './register-leases.ts'
+import { createMemory, createWindows, type MemoryStatements, memoryStatements } from './register-memory.ts'
+import { type Statement, statement } from './register-names.ts'
 
 export type EventState = 'in_progress' | 'completed' | 'failed' | 'unknown'
 
@@ -42,8 +45,9 @@ export interface Arrival {
  * What reserving found.
  *
  * `reserved`: the work is yours. `finished_before`: it was yours and is committed; only the word of it got lost.
- * `duplicate`: somebody finished it. `conflict`: the key is known with other content. `in_progress`: somebody else
- * holds it. `unknown` and `failed`: a person has to say what happened, or nobody shall try again.
+ * `duplicate`: somebody finished it; `remembered`, where the row was purged and only the memory of it is left.
+ * `conflict`: the key is known with other content. `in_progress`: somebody else holds it. `unknown` and `failed`: a
+ * person has to say what happened, or nobody shall try again.
  */
 export type Reservation =
   | {
@@ -53,12 +57,14 @@ export type Reservation =
       readonly copies: number
       readonly isNew: boolean
     }
-  | ({ readonly verdict: 'finished_before' | 'duplicate' | 'conflict' } & Known)
+  | ({ readonly verdict: 'finished_before' | 'conflict' } & Known)
+  | ({ readonly verdict: 'duplicate'; readonly remembered?: true } & Known)
   | ({ readonly verdict: 'in_progress'; readonly leaseUntil: Date | null } & Known)
   | ({ readonly verdict: 'unknown' } & Known)
   | ({ readonly verdict: 'failed'; readonly error: { readonly code: string; readonly message: string } } & Known)
 
 export interface Known {
+  /** Of a remembered event it is the id of the arrival: there is no row. */
   readonly eventId: string
   readonly attempt: number
   readonly copies: number
@@ -71,24 +77,33 @@ export interface RegisterNames {
   readonly table?: string
   readonly scopeColumn?: string
   readonly scopeType?: 'text' | 'uuid' | 'bigint'
+  /**
+   * Asks the memory before a new event is done, so that what `purge` took away is still a duplicate. One statement more
+   * for every new event; off by default. Every process must have it before the first purge.
+   */
+  readonly memory?: boolean
 }
 
 /** The statements of one register table. Made once by `defineRegister`; holds no connection and no state. */
 export interface Register {
   readonly table: string
+  readonly memory: boolean
   /** Creates the table. Plain SQL, to be run by a migration or by `install`. */
   readonly createTable: string
+  /** After `createTable`, for effects outside of the database: two columns, an index, and the table of notes. */
+  readonly createLeases: string
+  /** After `createLeases`, for `purge`: the table of what is remembered. */
+  readonly createMemory: string
+  /** For `keylessKey`: the table of windows. */
+  readonly createWindows: string
   readonly reserveOne: Statement
   readonly reserveMany: Statement
   readonly reserveAgain: Statement
   readonly takeOver: Statement
   readonly complete: Statement
   readonly fail: Statement
-}
-
-interface Statement {
-  readonly name: string
-  readonly text: string
+  readonly leases: LeaseStatements
+  readonly memories: MemoryStatements
 }
 
 const identifier = /^[a-z_][a-z0-9_]*$/
@@ -101,8 +116,10 @@ export function defineRegister(names: RegisterNames = {}): Register {
     if (!identifier.test(part)) throw new TypeError(`"${part}" is no plain lower-case SQL name`)
   }
   const short = table.split('.').at(-1) ?? table
+  const checked = { table, short, scope, type }
   return {
     table,
+    memory: names.memory ?? false,
     createTable: createTable(table, short, scope, type),
     reserveOne: statement('reserve_one', reserveText(table, scope, oneRow(type), addCopies)),
     reserveMany: statement('reserve_many', reserveText(table, scope, manyRows(type), addCopies)),
@@ -110,12 +127,12 @@ export function defineRegister(names: RegisterNames = {}): Register {
     takeOver: statement('take_over', takeOverText(table, scope, type)),
     complete: statement('complete', completeText(table, scope, type)),
     fail: statement('fail', failText(table, scope, type)),
+    createLeases: createLeases(checked),
+    createMemory: createMemory(checked),
+    createWindows: createWindows(checked),
+    leases: leaseStatements(checked),
+    memories: memoryStatements(checked),
   }
-}
-
-/** PostgreSQL cuts the name at 63 bytes, so a digest of the text, not the table's name, tells two statements apart. */
-function statement(verb: string, text: string): Statement {
-  return { name: `einmal.${verb}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, text }
 }
 
 /* One check instead of one per column: PostgreSQL prepares every check anew for every statement. */
@@ -284,13 +301,14 @@ export async function reserve(
   const [first] = arrivals
   if (first === undefined) return { reservations: [], transactionId: null }
   const rows = await sendReserve(query, register, first, arrivals, startedAt, earlierTransactions)
+  const remembered = register.memory ? await recallAll(query, register, first.key.scope, rows) : nothing
   const reservations: Reservation[] = []
   const takenOver: { id: string; holder: string }[] = []
   for (const [index, arrival] of arrivals.entries()) {
     const row = rows[index]
     // PostgreSQL returns the rows in the order they were given; an effect under a foreign key would be the worst fault.
     if (row?.external_id !== arrival.key.id) throw new Error('the register answered in another order than asked')
-    const reservation = toReservation(arrival, row)
+    const reservation = remembered.has(row.id) ? toRemembered(row.id, arrival.copies) : toReservation(arrival, row)
     reservations.push(reservation)
     if (reservation.verdict === 'reserved' && !reservation.isNew) takenOver.push({ id: row.id, holder: arrival.holder })
   }
@@ -346,6 +364,46 @@ function sendReserve(
     : query(register.reserveAgain.text, [...values, earlierTransactions], register.reserveAgain.name)
 }
 
+const nothing: ReadonlySet<string> = new Set()
+
+function recallAll(query: Query, register: Register, scope: string, rows: readonly ReserveRow[]) {
+  return recall(
+    query,
+    register,
+    scope,
+    rows.flatMap((row) => (row.known === null ? [row.id] : [])),
+  )
+}
+
+/**
+ * Takes back new rows whose events are remembered from before a purge, in the transaction that made them, and returns
+ * their ids: those events are duplicates.
+ */
+export async function recall(
+  query: Query,
+  register: Register,
+  scope: string,
+  newIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (newIds.length === 0) return nothing
+  const { text, name } = register.memories.recall
+  const rows = await query<{ id: string }>(text, [scope, newIds], name)
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** What is told of an event whose row was purged: that it was done, and nothing else. */
+export function toRemembered(eventId: string, copies: number) {
+  return {
+    verdict: 'duplicate',
+    remembered: true,
+    eventId,
+    attempt: 1,
+    copies,
+    target: undefined,
+    answer: undefined,
+  } as const
+}
+
 /** Sorts by key, the order in which all groups take their locks. */
 export function inKeyOrder<T>(items: readonly T[], keyOf: (item: T) => EventKey): T[] {
   return items.toSorted((left, right) => {
@@ -386,11 +444,12 @@ function toReservation(arrival: Arrival, { id: eventId, known: row }: ReserveRow
 }
 
 /** True only where both texts are of one version and differ: what cannot be compared is no contradiction. */
-function isOtherContent(stored: string, arriving: string): boolean {
+export function isOtherContent(stored: string, arriving: string): boolean {
   return stored !== arriving && stored.split(':', 1)[0] === arriving.split(':', 1)[0]
 }
 
-function toColumns(completion: Completion | undefined): { target: Target | undefined; answer: string | null } {
+/** As the columns hold it. Throws `TypeError` for an answer that JSON cannot hold. */
+export function toColumns(completion: Completion | undefined): { target: Target | undefined; answer: string | null } {
   const answer = completion?.answer
   return { target: completion?.target, answer: answer === undefined ? null : JSON.stringify(answer) }
 }
@@ -476,6 +535,6 @@ export async function fail(
 }
 
 /** An error message may quote a payload, and a text column takes no NUL. */
-function withoutNul(text: string): string {
+export function withoutNul(text: string): string {
   return text.replaceAll('\0', '\u2400').slice(0, 2000)
 }

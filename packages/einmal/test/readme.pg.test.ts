@@ -20,7 +20,7 @@ describe('the README is true', () => {
     expect(examples.length).toBeGreaterThan(0)
     const shown = new Set(examples.map(({ file }) => file))
     const files = await readdir(join(root, 'examples'))
-    const own = files.filter((file) => /^(once|group)-with-.*\.ts$/.test(file))
+    const own = files.filter((file) => /^(once|group|attempt)-with-.*\.ts$/.test(file))
     for (const file of own) expect(shown).toContain(`examples/${file}`)
   })
 
@@ -43,6 +43,28 @@ describe('the README is true', () => {
       ([, column]) => column,
     )
     expect(described).toEqual(created)
+  })
+
+  test('its other tables are those of the register, column by column', () => {
+    const section = readme.slice(readme.indexOf('### Its tables'), readme.indexOf('## Adapters'))
+    const described = [...section.matchAll(/^\|[^|]*\| `(\w+)` +\|/gm)].map(([, column]) => column)
+    const { createLeases, createMemory, createWindows } = defineRegister()
+    const created = [createLeases, createMemory, createWindows].flatMap((text) =>
+      [...text.matchAll(/^ {2}(?:add column )?(?!constraint|where)([a-z_]+) /gm)].map(([, column]) => column),
+    )
+    expect(described).toEqual(created)
+  })
+
+  test('it names every outcome of an attempt', async () => {
+    const source = await readFile(join(import.meta.dirname, '../src/attempt.ts'), 'utf8')
+    const union = source.slice(
+      source.indexOf('export type AttemptOutcome'),
+      source.indexOf('export const DEFAULT_LEASE_MS'),
+    )
+    const outcomes = [...union.matchAll(/outcome: '(\w+)'/g)].map(([, outcome]) => outcome)
+    const section = readme.slice(readme.indexOf('## Effects outside the database'), readme.indexOf('### What holds it'))
+    const described = [...section.matchAll(/^\| `(\w+)` +\| (?!\.{3}|does|can)/gm)].map(([, outcome]) => outcome)
+    expect(described).toEqual(expect.arrayContaining(outcomes))
   })
 
   test('it names every code of refusal', async () => {

@@ -96,15 +96,26 @@ async function rollBack(send: (config: { text: string }) => Promise<unknown>, se
   }
 }
 
-/** Creates the register's table where it does not exist. For a first try; in earnest, put `db.register.createTable` into a migration. */
+/**
+ * Creates the tables of the register that do not exist, all in one transaction. For a first try; in earnest, put the texts
+ * of `db.register` that you need into a migration: `createTable`, `createLeases`, `createMemory`, `createWindows`.
+ */
 export async function install(db: Pick<Db<PgClientLike>, 'register' | 'transaction'>): Promise<void> {
+  const { table, createTable, createLeases, createMemory, createWindows } = db.register
+  const parts = Object.entries({
+    '': createTable,
+    _notes: createLeases,
+    _memory: createMemory,
+    _windows: createWindows,
+  })
   await db.transaction('install', async (client) => {
     await client.query({ text: `select pg_advisory_xact_lock(hashtext('einmal.install'))` })
-    const found = await client.query({
-      text: `select to_regclass($1) is not null as found`,
-      values: [db.register.table],
-    })
-    if ((found.rows[0] as { found: boolean }).found) return
-    await client.query({ text: db.register.createTable })
+    for (const [suffix, text] of parts) {
+      const found = await client.query({
+        text: `select to_regclass($1) is not null as found`,
+        values: [table + suffix],
+      })
+      if (!(found.rows[0] as { found: boolean }).found) await client.query({ text })
+    }
   })
 }
