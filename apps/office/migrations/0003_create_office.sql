@@ -379,7 +379,7 @@ create table credit_allocations (
   amount_minor bigint not null check (amount_minor > 0),
   event_id uuid not null,
   created_at timestamptz not null,
-  constraint credit_allocations_pkey primary key (credit_note_id, invoice_id, organization_id),
+  constraint credit_allocations_pkey primary key (credit_note_id, organization_id),
   constraint credit_allocations_credit_note_fkey foreign key (credit_note_id, organization_id, currency)
     references invoices (id, organization_id, currency),
   constraint credit_allocations_invoice_fkey foreign key (invoice_id, organization_id, currency)

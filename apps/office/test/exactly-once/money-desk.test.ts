@@ -20,6 +20,9 @@ afterAll(async () => {
   await office.close()
 })
 
+/** For a machine that has much else to do. */
+const TIMEOUT_MS = 240_000
+
 /** So many at once that every connection of both servers is in use, and nobody waits for one until it is too late. */
 const CLIENTS = 48
 const EUR = 'EUR'
@@ -77,39 +80,43 @@ async function moveToAndFro(organization: TestOrganization, paymentId: string, i
   return { answers: ended.map(({ answer }) => answer), toldToComeAgain }
 }
 
-test('960 moves of one payment over four invoices, at once over two servers: none fails, and it lies in one place, whole', async () => {
-  const organization = await office.addOrganization('Moves')
-  const invoices = await issueInvoices(organization, 4, 10_000)
-  const [first] = invoices
-  const paymentId = await pay(organization, 'moved', 10_000, first)
+test(
+  '960 moves of one payment over four invoices, at once over two servers: none fails, and it lies in one place, whole',
+  async () => {
+    const organization = await office.addOrganization('Moves')
+    const invoices = await issueInvoices(organization, 4, 10_000)
+    const [first] = invoices
+    const paymentId = await pay(organization, 'moved', 10_000, first)
 
-  const { answers, toldToComeAgain } = await moveToAndFro(organization, paymentId, invoices)
+    const { answers, toldToComeAgain } = await moveToAndFro(organization, paymentId, invoices)
 
-  expect(statusesOf(answers)).toEqual([200])
-  expect(toldToComeAgain).toBe(0)
-  // Each took the whole payment along, or it lay there already.
-  const moved = answers.filter((answer) => appliedOf(answer) === 10_000).length
-  expect(answers.filter((answer) => appliedOf(answer) === 0)).toHaveLength(960 - moved)
-  expect(moved).toBeGreaterThan(300)
-  const books = await readBooks(office, organization.organizationId)
-  expect(books.payments).toMatchObject([{ appliedMinor: 10_000, allocatedMinor: 10_000, unappliedMinor: 0 }])
-  expect(books.invoices.map((invoice) => invoice.paidMinor).toSorted((a, b) => a - b)).toEqual([0, 0, 0, 10_000])
-  expect(await listImbalances(office, organization.organizationId)).toEqual([])
-  // Every change told once: an invoice paid and another one open again, for each move that moved.
-  expect(books.told).toMatchObject({ 'domain_event payment.moved': moved, 'audit_entry payment.move': 960 })
-  expect(books.invoices.reduce((sum, { paidEvents }) => sum + paidEvents, 0)).toBe(moved + 1)
-  expect(books.invoices.reduce((sum, { reopenedEvents }) => sum + reopenedEvents, 0)).toBe(moved)
-  expect(await readHistory(organization, paymentId)).toEqual({ live: 1, reversed: moved })
+    expect(statusesOf(answers)).toEqual([200])
+    expect(toldToComeAgain).toBe(0)
+    // Each took the whole payment along, or it lay there already.
+    const moved = answers.filter((answer) => appliedOf(answer) === 10_000).length
+    expect(answers.filter((answer) => appliedOf(answer) === 0)).toHaveLength(960 - moved)
+    expect(moved).toBeGreaterThan(300)
+    const books = await readBooks(office, organization.organizationId)
+    expect(books.payments).toMatchObject([{ appliedMinor: 10_000, allocatedMinor: 10_000, unappliedMinor: 0 }])
+    expect(books.invoices.map((invoice) => invoice.paidMinor).toSorted((a, b) => a - b)).toEqual([0, 0, 0, 10_000])
+    expect(await listImbalances(office, organization.organizationId)).toEqual([])
+    // Every change told once: an invoice paid and another one open again, for each move that moved.
+    expect(books.told).toMatchObject({ 'domain_event payment.moved': moved, 'audit_entry payment.move': 960 })
+    expect(books.invoices.reduce((sum, { paidEvents }) => sum + paidEvents, 0)).toBe(moved + 1)
+    expect(books.invoices.reduce((sum, { reopenedEvents }) => sum + reopenedEvents, 0)).toBe(moved)
+    expect(await readHistory(organization, paymentId)).toEqual({ live: 1, reversed: moved })
 
-  // Wherever it lies by now, it comes back to where it was first, and again.
-  for (const [index, to] of [first, invoices[1], first].entries()) {
-    const call = { path: `/payments/${paymentId}/move`, key: `back-${index}`, body: { toInvoiceId: to?.id } }
-    expect((await callApi(url(index), organization, call)).status).toBe(200)
-  }
-  expect((await readBooks(office, organization.organizationId)).invoices[0]).toMatchObject({ paidMinor: 10_000 })
-  expect(await listImbalances(office, organization.organizationId)).toEqual([])
-  await expectNoDeadlock()
-})
+    // Wherever it lies by now, it comes back to where it was first, and again.
+    for (const [index, to] of [first, invoices[1], first].entries()) {
+      const call = { path: `/payments/${paymentId}/move`, key: `back-${index}`, body: { toInvoiceId: to?.id } }
+      expect((await callApi(url(index), organization, call)).status).toBe(200)
+    }
+    expect((await readBooks(office, organization.organizationId)).invoices[0]).toMatchObject({ paidMinor: 10_000 })
+    expect(await listImbalances(office, organization.organizationId)).toEqual([])
+    await expectNoDeadlock()
+  },
+  TIMEOUT_MS,
+)
 
 async function readHistory(organization: TestOrganization, paymentId: string) {
   const { rows } = await office.owner.query<{ live: number; reversed: number }>(
@@ -121,37 +128,43 @@ async function readHistory(organization: TestOrganization, paymentId: string) {
   return rows[0]
 }
 
-test('960 moves of one payment while 200 others arrive for the same invoices: all are done, and no money waits beside an open invoice', async () => {
-  const organization = await office.addOrganization('MovesAndPayments')
-  const invoices = await issueInvoices(organization, 4, 10_000)
-  const paymentId = await pay(organization, 'moved', 10_000, invoices[0])
-  const arriving = times(200, (index) =>
-    stripePaid({
-      eventId: `evt_${index}`,
-      paymentId: `pi_${index}`,
-      amount: 100,
-      invoice: invoices[index % 4]?.number ?? '',
-    }),
-  )
+test(
+  '960 moves of one payment while 200 others arrive for the same invoices: all are done, and no money waits beside an open invoice',
+  async () => {
+    const organization = await office.addOrganization('MovesAndPayments')
+    const invoices = await issueInvoices(organization, 4, 10_000)
+    const paymentId = await pay(organization, 'moved', 10_000, invoices[0])
+    const arriving = times(200, (index) =>
+      stripePaid({
+        eventId: `evt_${index}`,
+        paymentId: `pi_${index}`,
+        amount: 100,
+        invoice: invoices[index % 4]?.number ?? '',
+      }),
+    )
 
-  const [moves, arrivals] = await Promise.all([
-    moveToAndFro(organization, paymentId, invoices),
-    byClients(8, arriving, (body, index) => deliver(url(index), organization.stripe, body)),
-  ])
+    const [moves, arrivals] = await Promise.all([
+      moveToAndFro(organization, paymentId, invoices),
+      byClients(8, arriving, (body, index) => deliver(url(index), organization.stripe, body)),
+    ])
 
-  expect(statusesOf(moves.answers)).toEqual([200])
-  expect(statusesOf(arrivals)).toEqual([200])
-  // Where money began to wait for an invoice while a move looked what waits there, three times in a row.
-  expect(moves.toldToComeAgain).toBeLessThan(10)
-  const books = await readBooks(office, organization.organizationId)
-  expect(books.payments).toHaveLength(201)
-  for (const payment of books.payments) expect(payment).toMatchObject({ activities: 1, receivedEvents: 1 })
-  // What arrived can all be placed by now: each invoice has room for its fifty and for the one that is moved, bit by bit.
-  const arrived = books.payments.filter((payment) => payment.externalId !== 'pi_moved')
-  expect(arrived.reduce((sum, { appliedMinor, unappliedMinor }) => sum + appliedMinor + unappliedMinor, 0)).toBe(20_000)
-  expect(await listImbalances(office, organization.organizationId)).toEqual([])
-  await expectNoDeadlock()
-})
+    expect(statusesOf(moves.answers)).toEqual([200])
+    expect(statusesOf(arrivals)).toEqual([200])
+    // Where money began to wait for an invoice while a move looked what waits there, three times in a row.
+    expect(moves.toldToComeAgain).toBeLessThan(10)
+    const books = await readBooks(office, organization.organizationId)
+    expect(books.payments).toHaveLength(201)
+    for (const payment of books.payments) expect(payment).toMatchObject({ activities: 1, receivedEvents: 1 })
+    // What arrived can all be placed by now: each invoice has room for its fifty and for the one that is moved, bit by bit.
+    const arrived = books.payments.filter((payment) => payment.externalId !== 'pi_moved')
+    expect(arrived.reduce((sum, { appliedMinor, unappliedMinor }) => sum + appliedMinor + unappliedMinor, 0)).toBe(
+      20_000,
+    )
+    expect(await listImbalances(office, organization.organizationId)).toEqual([])
+    await expectNoDeadlock()
+  },
+  TIMEOUT_MS,
+)
 
 test('an act on a payment waits for the one before it, and only then looks where the payment lies', async () => {
   const organization = await office.addOrganization('Queue')

@@ -442,6 +442,23 @@ describe('what only waits or exceeds', () => {
     expect(await opened.books()).toMatchObject({ payments: [returnedRow('p_1', 10_000, 10_000)] })
     await expectBalanced(opened)
   })
+
+  test('more that went back is asked about again when it is so again after it was not', async () => {
+    const opened = await fixture.openCase()
+    const data = { payment: 'p_1', amountMinor: 10_000, currency: 'EUR' }
+    await opened.sandbox({ data: { ...data, invoice: opened.invoice.number } })
+    const back = (type: string, refund: string) =>
+      opened.sandbox({ type, data: { ...data, refund, amountMinor: 6_000 } })
+    await back('payment.refunded', 'rf_1')
+    await back('payment.refunded', 'rf_2')
+    const item = await only(opened, 'excess')
+    await back('payment.refund_failed', 'rf_2')
+    expect(await opened.desk()).toEqual([])
+    expect(await read(opened, item)).toMatchObject({ decidedBy: 'system', decision: 'no_longer' })
+    await back('payment.refunded', 'rf_3')
+    expect(await opened.desk()).toMatchObject([{ id: item, data: { returned: euros(12_000) } }])
+    await expectBalanced(opened)
+  })
 })
 
 // Two people

@@ -40,7 +40,7 @@ test.each([
   ['a later news of a payment', 'payment_mentions', 'payment_id, event_id, organization_id'],
   ['a payment on an invoice', 'allocations', 'invoice_id, payment_id, organization_id'],
   ['a movement of money that went back', 'payment_returns', 'external_id, kind, source, organization_id'],
-  ['a credit note on an invoice', 'credit_allocations', 'credit_note_id, invoice_id, organization_id'],
+  ['a credit note on an invoice', 'credit_allocations', 'credit_note_id, organization_id'],
   ['what an invoice said when it was issued', 'issued_documents', 'invoice_id, organization_id'],
   ['a number of an invoice', 'invoices', 'number, organization_id'],
   ['a series of numbers', 'number_series', 'name, organization_id'],

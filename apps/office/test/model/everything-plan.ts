@@ -135,7 +135,7 @@ export const everythingPlan: fc.Arbitrary<EverythingPlan> = fc.record({
     size: 'max',
   }),
   payments: fc.array(plannedMoney, { minLength: 1, maxLength: 3, size: 'max' }),
-  rounds: fc.array(round, { minLength: 1, maxLength: 4, size: 'max' }),
+  rounds: fc.array(round, { minLength: 1, maxLength: 3, size: 'max' }),
   first: fc.nat({ max: 1 }),
-  repeated: fc.array(pick, { maxLength: 3, size: 'max' }),
+  repeated: fc.array(pick, { maxLength: 2, size: 'max' }),
 })
