@@ -120,32 +120,31 @@ export interface ForeignKey {
   readonly columns: readonly string[]
 }
 
-/** A statement that copies one of our rows, with the foreign key's first column naming a row of the other organisation. */
-export async function foreignCopy(
+/** A statement that lets one of our rows point at a row of the other organisation, by the foreign key's first column. */
+export async function foreignWrite(
   owner: pg.ClientBase,
   key: ForeignKey,
   ours: KeptBooks,
   theirs: KeptBooks,
 ): Promise<string> {
   const column = key.columns[0] ?? ''
-  const { rows } = await owner.query<{ columns: string[]; unique_columns: string[] }>(
-    `select array_agg(attname::text) as columns, array(select distinct a.attname::text from pg_index as i
-       join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any(i.indkey) where i.indrelid = $1::regclass and i.indisunique
-         and a.attname not in ('organization_id', 'currency')) as unique_columns
-     from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
-    [key.table],
-  )
-  const { columns = [], unique_columns: unique = [] } = rows[0] ?? {}
   const foreign = await foreignValue(owner, key.table, column, theirs)
-  const values = columns.map((name) => {
-    if (name === column) return foreign
-    if (name === 'id') return 'gen_random_uuid()'
-    const isFresh = unique.includes(name) && (!key.columns.includes(name) || ['number', 'sequence'].includes(name))
-    return isFresh ? freshValue(name) : name
-  })
+  if (column === 'id') return foreignCopy(owner, key.table, foreign, ours)
   // Of a row that has such a pointer itself, where there is one: the others may not be allowed any.
-  return `insert into ${key.table} (${columns.join(', ')}) select ${values.join(', ')} from ${key.table}
-    where organization_id = '${ours.organization.organizationId}' order by ${column} is null limit 1`
+  return `update ${key.table} set ${column} = ${foreign} where ctid = (
+    select ctid from ${key.table} where organization_id = '${ours.organization.organizationId}' order by ${column} is null limit 1)`
+}
+
+/** A copy of a row under the other organisation's id: other rows point at the row itself, and would keep its id. */
+async function foreignCopy(owner: pg.ClientBase, table: string, foreign: string, ours: KeptBooks): Promise<string> {
+  const { rows } = await owner.query<{ name: string }>(
+    `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [table],
+  )
+  const names = rows.map((row) => row.name)
+  const values = names.map((name) => (name === 'id' ? foreign : freshValue(name)))
+  return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table}
+    where organization_id = '${ours.organization.organizationId}' limit 1`
 }
 
 /** The same column of the row that the other organisation has, as SQL. */
@@ -169,6 +168,6 @@ async function foreignValue(owner: pg.ClientBase, table: string, column: string,
 
 /** A value that breaks no unique key, so that only the foreign key is left to refuse. */
 function freshValue(column: string): string {
-  if (column === 'position' || column === 'sequence') return `${column} + 1000`
-  return ['external_id', 'key', 'number', 'value'].includes(column) ? `'fresh'` : column
+  if (column === 'sequence') return `${column} + 1000`
+  return column === 'number' ? `'fresh'` : column
 }
