@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestOffice, startServer, type TestOffice, type TestServer } from '../apps/office/test/support/office.ts'
-import { type ForeignKey, foreignCopy, type KeptBooks, keepBooks } from './kept-books.ts'
+import { type ForeignKey, foreignWrite, type KeptBooks, keepBooks } from './kept-books.ts'
 
 let office: TestOffice
 let server: TestServer
@@ -522,15 +522,15 @@ describe('organisations do not meet', () => {
          and c.confrelid <> 'auth.organization'::regclass order by 1`,
     )
     expect(rows.length).toBeGreaterThan(8)
-    for (const key of rows) expect([key.name, await foreignWrite(key)]).toEqual([key.name, key.name])
+    for (const key of rows) expect([key.name, await refusalOfForeign(key)]).toEqual([key.name, key.name])
   })
 })
 
 /** As the owner, whom no policy binds, so that only the key is left to refuse. */
-async function foreignWrite(key: ForeignKey): Promise<string> {
+async function refusalOfForeign(key: ForeignKey): Promise<string> {
   const owner = await office.owner.connect()
   try {
-    return await refusalOf([await foreignCopy(owner, key, ours, theirs)], [], owner)
+    return await refusalOf([await foreignWrite(owner, key, ours, theirs)], [], owner)
   } finally {
     owner.release()
   }
