@@ -368,6 +368,15 @@ export const returnInput = z
     amount: amount.optional().describe('Left out: all that has not gone back yet'),
     source: moneySource.optional(),
     externalId: z.string().trim().min(1).max(1024).optional(),
+    dispute: z
+      .string()
+      .trim()
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe(
+        "Of a chargeback with the provider's name: the id of its dispute, by which what comes back later finds it",
+      ),
   })
   .refine(({ source, externalId }) => (source === undefined) === (externalId === undefined), {
     message: 'source and externalId name it together, or neither is given',
@@ -512,6 +521,13 @@ export const reviewDecision = z
           .describe("The source's id of the money, where it could not be read"),
         invoice: z.string().trim().min(1).max(200).nullish().describe('For a payment: id or number of the invoice'),
         payment: z.string().trim().min(1).max(1024).optional().describe("Otherwise: the source's id of the payment"),
+        dispute: z
+          .string()
+          .trim()
+          .min(1)
+          .max(1024)
+          .optional()
+          .describe("For a chargeback: the source's id of its dispute"),
       })
       .describe('Enter what could not be read, under the key of the money itself'),
     z.object({ decision: z.literal('book_difference'), note }).describe('Book what a contradiction says more or less'),

@@ -33,6 +33,8 @@ export interface Entry {
   readonly invoiceReference: string | null
   /** The source's id of the payment that a refund or chargeback belongs to. */
   readonly paymentId: string | null
+  /** The source's id of the dispute that a chargeback belongs to. */
+  readonly disputeId: string | null
 }
 
 /** The endings that a kind of item has. */
@@ -134,14 +136,17 @@ function toFact(item: ReviewItemRow, entry: Entry): PaymentFact | ReturnFact {
     source: subject?.source ?? source,
     externalId: subject?.externalId ?? entry.externalId ?? `entered:${item.id}`,
   }
-  const { kind, amount, invoiceReference, paymentId } = entry
+  const { kind, amount, invoiceReference, paymentId, disputeId } = entry
   if (kind === 'payment') {
     const payer = { name: null, email: null }
     return { type: 'payment', kind, ...name, amount, invoiceReference, payer, occurredAt: null }
   }
   if (paymentId === null) throw new AppError('invalid', `payment: name the payment that this ${kind} belongs to`)
+  if (kind === 'chargeback' && disputeId === null) {
+    throw new AppError('invalid', 'dispute: name the dispute that this chargeback belongs to')
+  }
   const original = { source: name.source, externalId: paymentId }
-  return { type: 'return', kind, ...name, returnId: name.externalId, original, amount, occurredAt: null }
+  return { type: 'return', kind, ...name, returnId: disputeId ?? name.externalId, original, amount, occurredAt: null }
 }
 
 /** Which payment was told of twice, and what the second time; `null` where no difference can be booked. */

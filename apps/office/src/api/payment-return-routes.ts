@@ -33,9 +33,10 @@ export const paymentReturnRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, 
           const amount = moneyOf(body?.amount)
           const { source, externalId } = body ?? {}
           if (externalId !== undefined) checkName(externalId)
+          const disputeId = checkedDispute(kind, externalId, body?.dispute)
           if (amount !== null) await checkPaymentCurrency(tx, context.organizationId, params.id, amount.currency)
           const name = source === undefined || externalId === undefined ? null : { source, externalId }
-          const input = { kind, amountMinor: amount?.amountMinor ?? null, name }
+          const input = { kind, amountMinor: amount?.amountMinor ?? null, name, disputeId }
           const result = await returnPayment(tx, context, params.id, input, ifMatchOf(request))
           const subject = { type: 'payment', id: params.id }
           const data = { amount: body?.amount ?? null, name }
@@ -76,4 +77,17 @@ async function checkBelongs(tx: Tx, organizationId: string, paymentId: string, r
   const movement = await findReturn(tx, organizationId, returnId)
   const isOwn = movement?.original_id === row.external_id && movement.original_source === row.source
   if (!isOwn) throw new AppError('not_found', `The payment has no refund or chargeback ${returnId}.`)
+}
+
+/** A dispute takes and gives in several movements. One that a provider has named has to say which dispute it belongs to. */
+function checkedDispute(
+  kind: 'refund' | 'chargeback',
+  externalId: string | undefined,
+  dispute: string | undefined,
+): string | null {
+  if (kind === 'refund') return null
+  if (externalId !== undefined && dispute === undefined) {
+    throw new AppError('invalid', 'dispute: name the dispute that this movement belongs to')
+  }
+  return dispute ?? null
 }

@@ -238,6 +238,7 @@ async function toDecision(
         externalId: body.externalId ?? null,
         invoiceReference: body.invoice ?? null,
         paymentId: body.payment ?? null,
+        disputeId: body.kind === 'chargeback' ? (body.dispute ?? null) : null,
       }
       return { decision: 'enter', entry }
     }

@@ -153,11 +153,32 @@ describe('a question that was not understood', () => {
     const item = (await opened.desk()).find((each) => each.data['kind'] === type)?.id ?? ''
     const unnamed = await decide(opened, item, { decision: 'enter', kind, amount: euros(4_000) })
     expect(unnamed).toMatchObject({ status: 422, body: { code: 'invalid' } })
-    const entered = await decide(opened, item, { decision: 'enter', kind, amount: euros(4_000), payment: 'p_1' })
+    const named = { payment: 'p_1', ...(kind === 'chargeback' ? { dispute: 'dp_1' } : {}) }
+    const entered = await decide(opened, item, { decision: 'enter', kind, amount: euros(4_000), ...named })
     expect(entered).toMatchObject({ status: 200, body: { outcome: { applied: euros(-4_000) } } })
     const readable = { ...data, amount: undefined, amountMinor: 4_000 }
     expect(await fixture.app.deliver(sender, JSON.stringify({ type, data: readable }))).toMatchObject(duplicate())
     expect(await opened.books()).toMatchObject({ payments: [returnedRow('p_1', 10_000, 4_000)] })
+    await expectBalanced(opened)
+  })
+
+  test('as a chargeback says of which dispute, so that what comes back of that finds it', async () => {
+    const opened = await openUnclear()
+    await opened.tell(10_000)
+    const { items } = (await fixture.app.get(opened.organization, '/payments')).body as { items: { id: string }[] }
+    const path = `/payments/${items[0]?.id}/chargeback`
+    const name = { source: 'sandbox/shop', externalId: 'm_1', amount: euros(4_000) }
+    const charge = (key: string, body: object) =>
+      fixture.app.post(opened.organization, path, body, { 'idempotency-key': key })
+    expect(await charge('without', name)).toMatchObject({ status: 422, body: { code: 'invalid' } })
+    expect(await charge('with', { ...name, dispute: 'dp_1' })).toMatchObject({ status: 200 })
+    const sender = await opened.addSandbox({ account: 'shop', amounts: 'minor' })
+    const data = { dispute: 'dp_1', payment: 'p_1', amountMinor: 4_000, currency: 'EUR' }
+    const tell = (type: string, movement: string) =>
+      fixture.app.deliver(sender, JSON.stringify({ type, data: { ...data, movement } }))
+    expect(await tell('payment.charged_back', 'm_1')).toMatchObject(duplicate())
+    await tell('payment.chargeback_reversed', 'm_2')
+    expect(await opened.books()).toMatchObject({ payments: [returnedRow('p_1', 10_000, 0)] })
     await expectBalanced(opened)
   })
 

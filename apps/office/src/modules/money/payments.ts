@@ -127,6 +127,8 @@ export interface ReturnInput {
   readonly amountMinor: bigint | null
   /** Where the provider has named it already; its own message then is a duplicate. */
   readonly name: MoneyName | null
+  /** The provider's id of the dispute that a named chargeback belongs to. */
+  readonly disputeId: string | null
 }
 
 /**
@@ -150,7 +152,7 @@ export async function returnPayment(
     type: 'return',
     kind: input.kind,
     ...name,
-    returnId: name.externalId,
+    returnId: input.disputeId ?? name.externalId,
     original,
     amount: nothing,
     occurredAt: null,
