@@ -96,10 +96,12 @@ export const entries: readonly Entry[] = [
   },
   entry('deals.listDealsOfContact', /^select \* from "deals" where "contact_id" = /),
   entry('deliveries.findDelivery', /^select .* from "deliveries" as "delivery" inner join "delivery_bodies" /),
+  entry('deliveries.recordDeliveries hold', /^select pg_advisory_xact_lock_shared\(/),
+  entry('deliveries.pruneBodies hold', /^select pg_advisory_xact_lock\(hashtextextended/),
   { ...entry('deliveries.recordDeliveries', /^with new_bodies as \( insert into delivery_bodies /), rowsEach: 3 },
   entry('deliveries.listDeliveriesOfEvents', /^select .* from "delivery_events" as "link" inner join "deliveries" /),
   {
-    ...entry('deliveries.pruneBodies lock', /^select hash from delivery_bodies .* limit \$\d+ for no key update$/),
+    ...entry('deliveries.pruneBodies old', /^select hash from delivery_bodies .* order by hash limit \$\d+$/),
     isPage: true,
     mayWalk: 'all bodies, once a night: an index by their age would be paid for by every delivery',
   },

@@ -21,10 +21,10 @@ export interface DeliveryOutcome {
 }
 
 /**
- * Writes deliveries with their verdicts, and each body once; one statement, sent and not awaited. Safe to repeat.
+ * Writes deliveries with their verdicts, and each body once. Sent and not awaited. Safe to repeat.
  *
- * Bytes that were pruned and come again are stored again. A body that is there is locked until the commit, so that pruning
- * sees the question that this delivery may raise.
+ * Bytes that were pruned and come again are stored again. Pruning is held off until the commit, so that it sees the question
+ * that this delivery may raise; bytes that are there are not touched, because most of what comes again is.
  *
  * The bodies travel as one value and are cut apart by the database, because one value goes over the wire as it is, and a
  * list of them as hexadecimal text of twice the size.
@@ -35,6 +35,8 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
   const links = outcomes.flatMap(({ delivery, events }) =>
     events.map((event) => ({ deliveryId: delivery.id, ...event })),
   )
+  // A statement of its own: the next one has to see what pruning did while this one waited for it.
+  void send(tx, sql`select pg_advisory_xact_lock_shared(hashtextextended(${pruningOf(organizationId)}, 0))`)
   void send(
     tx,
     sql`with new_bodies as (
@@ -44,6 +46,11 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
         from unnest(${hashes}::text[], ${starts}::integer[], ${bodies.map(({ body }) => body.length)}::integer[],
           ${bodies.map(({ receivedAt }) => receivedAt.toISOString())}::timestamptz[])
           as u (hash, start, length, received_at)
+        left join lateral (
+          select true as is_there from delivery_bodies
+          where hash = decode(u.hash, 'hex') and organization_id = ${organizationId}::uuid and body is not null limit 1
+        ) as b on true
+        where b.is_there is null
         on conflict (hash, organization_id) do update set body = excluded.body where delivery_bodies.body is null
       ), new_deliveries as (
         insert into deliveries (id, organization_id, endpoint_id, source, received_at, headers, body_hash, verdict,
@@ -67,6 +74,11 @@ export function recordDeliveries(tx: Tx, organizationId: string, outcomes: reado
         ${links.map((link) => link.outcome)}::text[]) as u (delivery_id, event_id, outcome)
       on conflict (event_id, delivery_id, organization_id) do nothing`,
   )
+}
+
+/** Names the advisory lock that pruning takes alone and arriving deliveries share. */
+function pruningOf(organizationId: string): string {
+  return `einmal.prune ${organizationId}`
 }
 
 /** One delivery per body, sorted by hash as all groups do, and where each body begins in all of them, counted from 1. */
@@ -136,20 +148,21 @@ export interface PrunedBodies {
  * Removes bodies that first arrived before `before`, `limit` of them at most; their hashes stay. Never one that somebody may
  * still have to read: of a delivery with an open review item, or of an event that is not completed.
  *
- * Two statements, because the second has to see what was committed while the first waited for a body: a delivery of the
- * same bytes with a question of its own. Who comes after it waits for the commit, and finds the body empty.
+ * Waits for the deliveries that are arriving, and holds off others until the commit: a delivery of the same bytes may have a
+ * question of its own. Who comes after it finds the body empty, and stores it again.
  */
 export async function pruneBodies(
   tx: Tx,
   organizationId: string,
   { before, after, limit }: { readonly before: Date; readonly after: Buffer | null; readonly limit: number },
 ): Promise<PrunedBodies> {
+  await send(tx, sql`select pg_advisory_xact_lock(hashtextextended(${pruningOf(organizationId)}, 0))`)
   const old = await send<{ hash: Buffer }>(
     tx,
     sql`select hash from delivery_bodies
       where hash > ${after ?? Buffer.alloc(0)}::bytea and organization_id = ${organizationId}::uuid and body is not null
         and first_received_at < ${before.toISOString()}::timestamptz
-      order by hash limit ${limit} for no key update`,
+      order by hash limit ${limit}`,
   )
   const hashes = old.map(({ hash }) => hash)
   const [pruned] = await send<Omit<PrunedBodies, 'next'>>(
