@@ -1,49 +1,11 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestOffice, type TestOffice, type TestOrganization } from '../../../test/support/office.ts'
+import { describe, expect, test } from 'vitest'
+import { createContactFixture } from '../../../test/support/contact-fixture.ts'
 import { countDeadlocks } from '../../../test/support/server-pair.ts'
-import { createTwoApps, statusesOf, type TwoApps } from '../../../test/support/two-apps.ts'
+import { createTwoApps, statusesOf } from '../../../test/support/two-apps.ts'
 
-let office: TestOffice
-let both: TwoApps
-let organizationCount = 0
-/** For what concerns one contact alone. */
-let shared: TestOrganization
-
-beforeAll(async () => {
-  office = await createTestOffice()
-  both = await createTwoApps(office)
-  shared = await addOrganization()
-})
-
-afterAll(async () => {
-  await both.close()
-  await office.close()
-})
-
-function addOrganization(): Promise<TestOrganization> {
-  organizationCount += 1
-  return office.addOrganization(`Points${organizationCount}`, 1)
-}
-
-async function add(organization: TestOrganization, body: object, path = '/contacts'): Promise<string> {
-  const answer = await both.app.post(organization, path, body)
-  expect(answer).toMatchObject({ status: 201 })
-  return String(answer.body['id'])
-}
-
-async function count(organization: TestOrganization, from: string): Promise<number | undefined> {
-  const { rows } = await office.owner.query<{ count: number }>(
-    `select count(*)::int as count from ${from} ${from.includes(' where ') ? 'and' : 'where'} organization_id = $1`,
-    [organization.organizationId],
-  )
-  return rows[0]?.count
-}
-
-async function audits(organization: TestOrganization, subjectId: string) {
-  const { body } = await both.app.get(organization, `/audit-entries?subjectId=${subjectId}`)
-  return body['items'] as { action: string; actor: object; data: object }[]
-}
+const fixture = createContactFixture('Points')
+const { add, addOrganization, audits, count } = fixture
 
 const phone = { kind: 'phone', value: '+49 30 123456' }
 
@@ -51,7 +13,7 @@ describe('a contact point belongs to one contact', () => {
   test('when twenty contacts are added at once with one phone number, however it is written: one has it, the others do not come to be and are told whose it is', async () => {
     const organization = await addOrganization()
     const spellings = ['+49 30 123456', '+49 (0)30 12 34 56', '+4930123456', '+49-30/123456']
-    const answers = await both.atOnce(20, (server, index) =>
+    const answers = await fixture.both.atOnce(20, (server, index) =>
       server.post(organization, '/contacts', {
         name: `Contact ${index}`,
         points: [{ kind: 'phone', value: spellings[index % 4] }],
@@ -78,7 +40,7 @@ describe('a contact point belongs to one contact', () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, (_, index) => add(organization, { name: `Contact ${index}` })),
     )
-    const answers = await both.atOnce(20, (server, index) =>
+    const answers = await fixture.both.atOnce(20, (server, index) =>
       server.post(organization, `/contacts/${ids[index]}/points`, phone),
     )
     expect(statusesOf(answers)).toEqual({ 201: 1, 409: 19 })
@@ -89,7 +51,7 @@ describe('a contact point belongs to one contact', () => {
 
   test('when the same forty come at once in either order, 10 rounds: one contact has all, nobody is left with some or with a fault, and nothing deadlocks', async () => {
     const organization = await addOrganization()
-    const own = await createTwoApps(office)
+    const own = await createTwoApps(fixture.office)
     for (let round = 0; round < 10; round += 1) {
       const points = Array.from({ length: 40 }, (_, index) => ({
         kind: 'email',
@@ -105,21 +67,21 @@ describe('a contact point belongs to one contact', () => {
     }
     await own.close()
     expect(await count(organization, 'contact_points')).toBe(400)
-    expect(await countDeadlocks(office)).toBe(0)
+    expect(await countDeadlocks(fixture.office)).toBe(0)
   })
 
   test('and to as many as like where it is marked shared, beside the one whose own it is', async () => {
     const organization = await addOrganization()
     const company = await add(organization, { name: 'Muster GmbH', points: [phone] }, '/companies')
-    const answers = await both.atOnce(10, (server, index) =>
+    const answers = await fixture.both.atOnce(10, (server, index) =>
       server.post(organization, '/contacts', { name: `Contact ${index}`, points: [{ ...phone, isShared: true }] }),
     )
     expect(statusesOf(answers)).toEqual({ 201: 10 })
     const ids = [company, ...answers.map(({ body }) => String(body['id']))]
-    const found = await both.app.get(organization, `/contacts?q=${encodeURIComponent('+49 (0)30 123456')}`)
+    const found = await fixture.both.app.get(organization, `/contacts?q=${encodeURIComponent('+49 (0)30 123456')}`)
     expect(found.body['items']).toHaveLength(11)
     expect((found.body['items'] as { id: string }[]).map(({ id }) => id)).toEqual(ids.toSorted().toReversed())
-    const other = await both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
+    const other = await fixture.both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
     expect(other).toMatchObject({ status: 409, body: { contactId: company } })
   })
 
@@ -131,14 +93,20 @@ describe('a contact point belongs to one contact', () => {
 
   test('until it is taken away: it stays on record, is free for others, and a second time changes nothing', async () => {
     const organization = await addOrganization()
-    const first = await both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
+    const first = await fixture.both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
     const id = String(first.body['id'])
     const [point] = first.body['points'] as { id: string }[]
     const path = `/contacts/${id}/points/${point?.id}/remove`
     const elsewhere = path.replace(id, organization.contactId)
-    expect(await both.app.post(organization, elsewhere)).toMatchObject({ status: 404 })
-    expect(await both.app.post(organization, path)).toMatchObject({ status: 200, body: { points: [], version: 2 } })
-    expect(await both.app.post(organization, path)).toMatchObject({ status: 200, body: { points: [], version: 2 } })
+    expect(await fixture.both.app.post(organization, elsewhere)).toMatchObject({ status: 404 })
+    expect(await fixture.both.app.post(organization, path)).toMatchObject({
+      status: 200,
+      body: { points: [], version: 2 },
+    })
+    expect(await fixture.both.app.post(organization, path)).toMatchObject({
+      status: 200,
+      body: { points: [], version: 2 },
+    })
     expect(await audits(organization, id)).toMatchObject([
       {
         action: 'contact_point.remove',
@@ -148,19 +116,19 @@ describe('a contact point belongs to one contact', () => {
     ])
     await add(organization, { name: 'Robin Roth', points: [phone] })
     expect(await count(organization, 'contact_points')).toBe(2)
-    const again = await both.app.post(organization, `/contacts/${id}/points`, phone)
+    const again = await fixture.both.app.post(organization, `/contacts/${id}/points`, phone)
     expect(again).toMatchObject({ status: 409, body: { code: 'contact_point_taken' } })
   })
 
   test('also when it is taken away between the attempt to add it and the look whose it is: then it is added', async () => {
     const organization = await addOrganization()
-    const first = await both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
+    const first = await fixture.both.app.post(organization, '/contacts', { name: 'Kim Roth', points: [phone] })
     const [point] = first.body['points'] as { id: string }[]
     const second = await add(organization, { name: 'Robin Roth' })
     const restore = beforeStatement(/ from contact_points\s.* and \(not is_shared or /s, () =>
-      office.owner.query('update contact_points set removed_at = now() where id = $1', [point?.id]),
+      fixture.office.owner.query('update contact_points set removed_at = now() where id = $1', [point?.id]),
     )
-    const answer = await both.app.post(organization, `/contacts/${second}/points`, phone).finally(restore)
+    const answer = await fixture.both.app.post(organization, `/contacts/${second}/points`, phone).finally(restore)
     expect(answer).toMatchObject({ status: 201, body: { version: 2, points: [{ value: '+4930123456' }] } })
   })
 
@@ -168,7 +136,7 @@ describe('a contact point belongs to one contact', () => {
     const organization = await addOrganization()
     const id = await add(organization, { name: 'Kim Roth', points: [phone, { kind: 'phone', value: '+4930123456' }] })
     for (const point of [phone, { ...phone, isShared: true }]) {
-      const answer = await both.app.post(organization, `/contacts/${id}/points`, point)
+      const answer = await fixture.both.app.post(organization, `/contacts/${id}/points`, point)
       expect(answer).toMatchObject({ status: 200, body: { version: 1, points: [{ value: '+4930123456' }] } })
     }
     expect(await audits(organization, id)).toHaveLength(1)
@@ -179,8 +147,12 @@ describe('a contact point belongs to one contact', () => {
     const shared = { ...phone, isShared: true }
     const first = await add(organization, { name: 'Kim Roth', points: [shared] })
     const second = await add(organization, { name: 'Robin Roth', points: [phone] })
-    expect(await both.app.post(organization, `/contacts/${first}/points`, shared)).toMatchObject({ status: 200 })
-    expect(await both.app.post(organization, `/contacts/${second}/points`, shared)).toMatchObject({ status: 200 })
+    expect(await fixture.both.app.post(organization, `/contacts/${first}/points`, shared)).toMatchObject({
+      status: 200,
+    })
+    expect(await fixture.both.app.post(organization, `/contacts/${second}/points`, shared)).toMatchObject({
+      status: 200,
+    })
     expect(await count(organization, 'contact_points')).toBe(2)
   })
 
@@ -193,11 +165,11 @@ describe('a contact point belongs to one contact', () => {
   ])(
     'and one that cannot be normalised, %j, belongs to none: the refusal names field and text',
     async (point, detail) => {
-      const organization = shared
+      const organization = fixture.shared
       const id = await add(organization, { name: 'Kim Roth' })
-      const alone = await both.app.post(organization, `/contacts/${id}/points`, point)
+      const alone = await fixture.both.app.post(organization, `/contacts/${id}/points`, point)
       expect(alone).toMatchObject({ status: 422, body: { code: 'invalid', detail: expect.stringContaining(detail) } })
-      const together = await both.app.post(organization, '/contacts', {
+      const together = await fixture.both.app.post(organization, '/contacts', {
         name: 'Never made',
         points: [{ ...phone, isShared: true }, point],
       })
@@ -205,7 +177,7 @@ describe('a contact point belongs to one contact', () => {
         status: 422,
         body: { detail: expect.stringContaining(`points.1.${detail.startsWith('value') ? 'value' : ''}`) },
       })
-      const short = await both.app.post(organization, '/contacts', { name: 'Never made', email: '' })
+      const short = await fixture.both.app.post(organization, '/contacts', { name: 'Never made', email: '' })
       expect(short).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^email: /) } })
       expect(await count(organization, "contacts where name = 'Never made'")).toBe(0)
       expect(await count(organization, `contact_points where contact_id = '${id}'`)).toBe(0)
@@ -215,7 +187,7 @@ describe('a contact point belongs to one contact', () => {
   test('and the first e-mail address of the request is the one that is shown', async () => {
     const organization = await addOrganization()
     const points = ['b', 'a', 'c'].map((name) => ({ kind: 'email', value: `${name}@muster.example` }))
-    const answer = await both.app.post(organization, '/contacts', {
+    const answer = await fixture.both.app.post(organization, '/contacts', {
       name: 'Kim Roth',
       email: 'Z@muster.example',
       points,

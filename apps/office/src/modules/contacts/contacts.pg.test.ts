@@ -1,48 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { createContactFixture } from '../../../test/support/contact-fixture.ts'
 import type { InProcessApp } from '../../../test/support/in-process-app.ts'
-import { createTestOffice, type TestOffice, type TestOrganization } from '../../../test/support/office.ts'
-import { createTwoApps, readPages, statusesOf, type TwoApps } from '../../../test/support/two-apps.ts'
+import type { TestOrganization } from '../../../test/support/office.ts'
+import { readPages, statusesOf } from '../../../test/support/two-apps.ts'
 
-let office: TestOffice
-let both: TwoApps
-let organizationCount = 0
-/** For what concerns one contact alone. */
-let shared: TestOrganization
-
-beforeAll(async () => {
-  office = await createTestOffice()
-  both = await createTwoApps(office)
-  shared = await addOrganization()
-})
-
-afterAll(async () => {
-  await both.close()
-  await office.close()
-})
-
-function addOrganization(): Promise<TestOrganization> {
-  organizationCount += 1
-  return office.addOrganization(`Contacts${organizationCount}`, 1)
-}
-
-async function add(organization: TestOrganization, body: object, path = '/contacts'): Promise<string> {
-  const answer = await both.app.post(organization, path, body)
-  expect(answer).toMatchObject({ status: 201 })
-  return String(answer.body['id'])
-}
-
-async function count(organization: TestOrganization, from: string): Promise<number | undefined> {
-  const { rows } = await office.owner.query<{ count: number }>(
-    `select count(*)::int as count from ${from} ${from.includes(' where ') ? 'and' : 'where'} organization_id = $1`,
-    [organization.organizationId],
-  )
-  return rows[0]?.count
-}
-
-async function audits(organization: TestOrganization, subjectId: string) {
-  const { body } = await both.app.get(organization, `/audit-entries?subjectId=${subjectId}`)
-  return body['items'] as { action: string; actor: object; data: object }[]
-}
+const fixture = createContactFixture('Contacts')
+const { add, addOrganization, audits, count } = fixture
 
 const phone = { kind: 'phone', value: '+49 30 123456' }
 
@@ -50,20 +13,25 @@ describe('a change of a contact', () => {
   test.each(['1', '"1"', 'W/"1"'])(
     'that names the version it has read, %s, is made, and counts it up',
     async (version) => {
-      const organization = shared
+      const organization = fixture.shared
       const id = await add(organization, { name: 'Kim Roth' })
-      const answer = await both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Rot' }, { 'if-match': version })
+      const answer = await fixture.both.app.patch(
+        organization,
+        `/contacts/${id}`,
+        { name: 'Kim Rot' },
+        { 'if-match': version },
+      )
       expect(answer).toMatchObject({ status: 200, body: { name: 'Kim Rot', version: 2 } })
     },
   )
 
   test('that has read an older version changes nothing and is told what is there now', async () => {
-    const organization = shared
+    const organization = fixture.shared
     const id = await add(organization, { name: 'Kim Roth', email: 'kim@muster.example' })
-    await both.app.patch(organization, `/contacts/${id}`, { taxId: 'DE123456789' })
+    await fixture.both.app.patch(organization, `/contacts/${id}`, { taxId: 'DE123456789' })
     const calls = [
-      both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Rot' }, { 'if-match': '"1"' }),
-      both.app.post(organization, `/contacts/${id}/points`, phone, { 'if-match': '"1"' }),
+      fixture.both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Rot' }, { 'if-match': '"1"' }),
+      fixture.both.app.post(organization, `/contacts/${id}/points`, phone, { 'if-match': '"1"' }),
     ]
     for (const answer of await Promise.all(calls)) {
       expect(answer).toMatchObject({
@@ -76,7 +44,7 @@ describe('a change of a contact', () => {
         },
       })
     }
-    expect(await both.app.get(organization, `/contacts/${id}`)).toMatchObject({
+    expect(await fixture.both.app.get(organization, `/contacts/${id}`)).toMatchObject({
       body: { name: 'Kim Roth', version: 2 },
     })
   })
@@ -84,9 +52,14 @@ describe('a change of a contact', () => {
   test.each(['', '*', '"a"', '1, 2', 'W/1', '"1', '-1', '9'.repeat(20)])(
     'with the header If-Match: %s is refused: it names no version',
     async (version) => {
-      const organization = shared
+      const organization = fixture.shared
       const id = await add(organization, { name: 'Kim Roth' })
-      const answer = await both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Rot' }, { 'if-match': version })
+      const answer = await fixture.both.app.patch(
+        organization,
+        `/contacts/${id}`,
+        { name: 'Kim Rot' },
+        { 'if-match': version },
+      )
       expect(answer).toMatchObject({ status: 400, body: { code: 'if_match_invalid' } })
     },
   )
@@ -94,7 +67,7 @@ describe('a change of a contact', () => {
   test('that ten make at once of the same version is made by one, and nine are told so', async () => {
     const organization = await addOrganization()
     const id = await add(organization, { name: 'Kim Roth' })
-    const answers = await both.atOnce(10, (server, index) =>
+    const answers = await fixture.both.atOnce(10, (server, index) =>
       server.patch(organization, `/contacts/${id}`, { name: `Name ${index}` }, { 'if-match': '"1"' }),
     )
     expect(statusesOf(answers)).toEqual({ 200: 1, 409: 9 })
@@ -105,7 +78,7 @@ describe('a change of a contact', () => {
   test('that ten make at once without a version is made ten times, and none undoes what another one says of another field', async () => {
     const organization = await addOrganization()
     const id = await add(organization, { name: 'Kim Roth' })
-    const answers = await both.atOnce(10, (server, index) =>
+    const answers = await fixture.both.atOnce(10, (server, index) =>
       server.patch(
         organization,
         `/contacts/${id}`,
@@ -113,7 +86,7 @@ describe('a change of a contact', () => {
       ),
     )
     expect(statusesOf(answers)).toEqual({ 200: 10 })
-    expect(await both.app.get(organization, `/contacts/${id}`)).toMatchObject({
+    expect(await fixture.both.app.get(organization, `/contacts/${id}`)).toMatchObject({
       body: { name: expect.stringMatching(/^Name /), taxId: expect.stringMatching(/^Number /), version: 11 },
     })
     expect(await audits(organization, id)).toHaveLength(11)
@@ -123,27 +96,27 @@ describe('a change of a contact', () => {
     const organization = await addOrganization()
     const id = await add(organization, { name: 'Kim Roth' })
     const change = () =>
-      both.app.patch(
+      fixture.both.app.patch(
         organization,
         `/contacts/${id}`,
         { name: 'Kim Rot' },
         { 'if-match': '"1"', 'idempotency-key': 'key-1' },
       )
     const first = await change()
-    await both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Roth' })
+    await fixture.both.app.patch(organization, `/contacts/${id}`, { name: 'Kim Roth' })
     const again = await change()
     expect(again).toMatchObject({ status: 200, headers: { 'idempotent-replayed': 'true' }, body: first.body })
-    expect(await both.app.get(organization, `/contacts/${id}`)).toMatchObject({
+    expect(await fixture.both.app.get(organization, `/contacts/${id}`)).toMatchObject({
       body: { name: 'Kim Roth', version: 3 },
     })
   })
 
   test('puts on record who made it and the fields that changed, before and after, and no others', async () => {
-    const organization = shared
+    const organization = fixture.shared
     const company = await add(organization, { name: 'Muster GmbH' }, '/companies')
     const id = await add(organization, { name: 'Kim Roth', taxId: '4711' })
     const address = { street: 'Weg 1', city: 'Berlin', country: 'DE' }
-    await both.app.patch(organization, `/contacts/${id}`, { companyId: company, taxId: null, address })
+    await fixture.both.app.patch(organization, `/contacts/${id}`, { companyId: company, taxId: null, address })
     const [entry] = await audits(organization, id)
     expect(entry).toMatchObject({
       actor: { type: 'api_key', id: expect.any(String) },
@@ -157,11 +130,11 @@ describe('a change of a contact', () => {
   })
 
   test('that says what is there already changes nothing and leaves no row', async () => {
-    const organization = shared
+    const organization = fixture.shared
     const address = { street: 'Weg 1' }
     const id = await add(organization, { name: 'Kim Roth', address })
     for (const change of [{}, { name: 'Kim Roth', taxId: null, companyId: null }, { address }]) {
-      expect(await both.app.patch(organization, `/contacts/${id}`, change)).toMatchObject({
+      expect(await fixture.both.app.patch(organization, `/contacts/${id}`, change)).toMatchObject({
         status: 200,
         body: { version: 1 },
       })
@@ -176,9 +149,9 @@ describe('a change of a contact', () => {
     { name: ' ' },
     { address: { country: 'Germany' } },
   ])('of what cannot be changed, %j, is refused and not passed over', async (change) => {
-    const organization = shared
+    const organization = fixture.shared
     const id = await add(organization, { name: 'Kim Roth' })
-    expect(await both.app.patch(organization, `/contacts/${id}`, change)).toMatchObject({
+    expect(await fixture.both.app.patch(organization, `/contacts/${id}`, change)).toMatchObject({
       status: 422,
       body: { code: 'invalid' },
     })
@@ -187,20 +160,20 @@ describe('a change of a contact', () => {
   test('of another organisation’s contact finds none', async () => {
     const [ours, theirs] = [await addOrganization(), await addOrganization()]
     const id = await add(theirs, { name: 'Kim Roth', points: [phone] })
-    const detail = await both.app.get(theirs, `/contacts/${id}`)
+    const detail = await fixture.both.app.get(theirs, `/contacts/${id}`)
     const [point] = detail.body['points'] as { id: string }[]
     const calls = [
-      both.app.get(ours, `/contacts/${id}`),
-      both.app.get(ours, `/contacts/${id}/activity`),
-      both.app.patch(ours, `/contacts/${id}`, { name: 'Kim Rot' }),
-      both.app.post(ours, `/contacts/${id}/points`, phone),
-      both.app.post(ours, `/contacts/${id}/points/${point?.id}/remove`),
-      both.app.post(ours, `/contacts/${ours.contactId}/points/${point?.id}/remove`),
-      both.app.post(ours, `/contacts/${id}/notes`, { text: 'Called.' }),
+      fixture.both.app.get(ours, `/contacts/${id}`),
+      fixture.both.app.get(ours, `/contacts/${id}/activity`),
+      fixture.both.app.patch(ours, `/contacts/${id}`, { name: 'Kim Rot' }),
+      fixture.both.app.post(ours, `/contacts/${id}/points`, phone),
+      fixture.both.app.post(ours, `/contacts/${id}/points/${point?.id}/remove`),
+      fixture.both.app.post(ours, `/contacts/${ours.contactId}/points/${point?.id}/remove`),
+      fixture.both.app.post(ours, `/contacts/${id}/notes`, { text: 'Called.' }),
     ]
     for (const answer of await Promise.all(calls))
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    expect(await both.app.get(theirs, `/contacts/${id}`)).toMatchObject({ body: detail.body })
+    expect(await fixture.both.app.get(theirs, `/contacts/${id}`)).toMatchObject({ body: detail.body })
   })
 })
 
@@ -209,20 +182,20 @@ describe('a company', () => {
     const organization = await addOrganization()
     const company = await add(organization, { name: 'Muster GmbH' }, '/companies')
     const person = await add(organization, { name: 'Kim Roth', companyId: company })
-    const detail = await both.app.get(organization, `/contacts/${person}`)
+    const detail = await fixture.both.app.get(organization, `/contacts/${person}`)
     expect(detail.body).toMatchObject({
       companyId: company,
       company: { id: company, name: 'Muster GmbH' },
       balances: [],
     })
-    const people = await both.app.get(organization, `/contacts?companyId=${company}`)
+    const people = await fixture.both.app.get(organization, `/contacts?companyId=${company}`)
     expect(people.body).toMatchObject({ items: [{ id: person }], nextCursor: null })
     for (const body of [
       { name: 'Robin', companyId: person },
       { name: 'Sub GmbH', type: 'company', companyId: company },
-      { name: 'Robin', companyId: office.newId() },
+      { name: 'Robin', companyId: fixture.office.newId() },
     ]) {
-      const answer = await both.app.post(organization, '/contacts', body)
+      const answer = await fixture.both.app.post(organization, '/contacts', body)
       expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^companyId: /) } })
     }
   })
@@ -232,8 +205,8 @@ describe('a company', () => {
     const company = await add(theirs, { name: 'Muster GmbH' }, '/companies')
     const id = await add(ours, { name: 'Kim Roth' })
     const refusal = { status: 422, body: { code: 'invalid', detail: `companyId: there is no company ${company}` } }
-    expect(await both.app.post(ours, '/contacts', { name: 'Kim', companyId: company })).toMatchObject(refusal)
-    expect(await both.app.patch(ours, `/contacts/${id}`, { companyId: company })).toMatchObject(refusal)
+    expect(await fixture.both.app.post(ours, '/contacts', { name: 'Kim', companyId: company })).toMatchObject(refusal)
+    expect(await fixture.both.app.patch(ours, `/contacts/${id}`, { companyId: company })).toMatchObject(refusal)
   })
 
   test('stands among the companies, and a person does not', async () => {
@@ -241,20 +214,22 @@ describe('a company', () => {
     const company = await add(organization, { name: 'Acme AG', points: [phone] }, '/companies')
     const person = await add(organization, { name: 'Acme Fan', email: 'fan@acme.example' })
     const idsOf = async (path: string) =>
-      ((await both.app.get(organization, path)).body['items'] as { id: string }[]).map(({ id }) => id)
+      ((await fixture.both.app.get(organization, path)).body['items'] as { id: string }[]).map(({ id }) => id)
     expect(await idsOf('/companies')).toEqual([company, organization.contactId])
     expect(await idsOf('/contacts')).toEqual([person, company, organization.contactId])
     expect(await idsOf('/companies?q=acme')).toEqual([company])
     expect(await idsOf('/companies?q=fan@acme.example')).toEqual([])
-    expect(await both.app.get(organization, `/companies/${company}`)).toMatchObject({
+    expect(await fixture.both.app.get(organization, `/companies/${company}`)).toMatchObject({
       status: 200,
       body: { type: 'company' },
     })
     for (const path of [`/companies/${person}`, `/companies/${person}/activity`]) {
-      expect(await both.app.get(organization, path)).toMatchObject({ status: 404 })
+      expect(await fixture.both.app.get(organization, path)).toMatchObject({ status: 404 })
     }
-    expect(await both.app.patch(organization, `/companies/${person}`, { name: 'Acme' })).toMatchObject({ status: 404 })
-    expect(await both.app.patch(organization, `/companies/${company}`, { name: 'Acme SE' })).toMatchObject({
+    expect(await fixture.both.app.patch(organization, `/companies/${person}`, { name: 'Acme' })).toMatchObject({
+      status: 404,
+    })
+    expect(await fixture.both.app.patch(organization, `/companies/${company}`, { name: 'Acme SE' })).toMatchObject({
       body: { name: 'Acme SE', version: 2 },
     })
   })
@@ -263,7 +238,7 @@ describe('a company', () => {
     const organization = await addOrganization()
     await organization.issueInvoice({ amountMinor: 10_000n, currency: 'EUR' })
     await organization.issueInvoice({ amountMinor: 500n, currency: 'USD' })
-    const { body } = await both.app.get(organization, `/companies/${organization.contactId}`)
+    const { body } = await fixture.both.app.get(organization, `/companies/${organization.contactId}`)
     expect(body['balances']).toEqual([
       { currency: 'EUR', open: { amountMinor: 10_000, currency: 'EUR' }, credit: { amountMinor: 0, currency: 'EUR' } },
       { currency: 'USD', open: { amountMinor: 500, currency: 'USD' }, credit: { amountMinor: 0, currency: 'USD' } },
@@ -280,7 +255,7 @@ describe('a search', () => {
   }
 
   async function namesIn(organization: TestOrganization, query: string) {
-    const { body } = await both.app.get(organization, `/contacts?${query}`)
+    const { body } = await fixture.both.app.get(organization, `/contacts?${query}`)
     return { names: (body['items'] as { name: string }[]).map(({ name }) => name), next: body['nextCursor'] }
   }
 
@@ -309,8 +284,8 @@ describe('a search', () => {
 
   test('refuses a cursor that is no contact, and a company beside a text', async () => {
     const organization = await fill()
-    for (const query of [`q=m&cursor=${office.newId()}`, `q=m&companyId=${office.newId()}`]) {
-      expect(await both.app.get(organization, `/contacts?${query}`)).toMatchObject({
+    for (const query of [`q=m&cursor=${fixture.office.newId()}`, `q=m&companyId=${fixture.office.newId()}`]) {
+      expect(await fixture.both.app.get(organization, `/contacts?${query}`)).toMatchObject({
         status: 422,
         body: { code: 'invalid' },
       })
@@ -329,11 +304,11 @@ describe('a time line', () => {
         { text: 'Called, comes back.' },
         { 'idempotency-key': 'note-1' },
       )
-    const answers = await both.atOnce(10, send)
-    answers.push(await send(both.app))
+    const answers = await fixture.both.atOnce(10, send)
+    answers.push(await send(fixture.both.app))
     expect(answers.filter(({ headers }) => headers['idempotent-replayed'] !== 'true')).toHaveLength(1)
     for (const answer of answers) expect(answer).toMatchObject({ status: 201, body: answers[0]?.body ?? {} })
-    const { body } = await both.app.get(organization, `/contacts/${id}/activity`)
+    const { body } = await fixture.both.app.get(organization, `/contacts/${id}/activity`)
     expect(body).toMatchObject({
       items: [
         {
@@ -345,7 +320,7 @@ describe('a time line', () => {
       ],
       nextCursor: null,
     })
-    const event = await both.app.get(organization, `/events/${answers[0]?.body['eventId']}`)
+    const event = await fixture.both.app.get(organization, `/events/${answers[0]?.body['eventId']}`)
     expect(event.body).toMatchObject({
       kind: 'note.add',
       copies: 11,
@@ -360,8 +335,8 @@ describe('a time line', () => {
   test('has two notes of the same words where two requests wrote them', async () => {
     const organization = await addOrganization()
     for (const _ of [1, 2])
-      await both.app.post(organization, `/contacts/${organization.contactId}/notes`, { text: 'Called.' })
-    const { body } = await both.app.get(organization, `/contacts/${organization.contactId}/activity`)
+      await fixture.both.app.post(organization, `/contacts/${organization.contactId}/notes`, { text: 'Called.' })
+    const { body } = await fixture.both.app.get(organization, `/contacts/${organization.contactId}/activity`)
     expect(body['items']).toHaveLength(2)
   })
 
@@ -371,11 +346,14 @@ describe('a time line', () => {
     const person = await add(organization, { name: 'Kim Roth', companyId: company })
     const written: unknown[] = []
     for (let index = 0; index < 5; index += 1) {
-      const answer = await both.app.post(organization, `/contacts/${company}/notes`, { text: `Note ${index}` })
+      const answer = await fixture.both.app.post(organization, `/contacts/${company}/notes`, { text: `Note ${index}` })
       written.push(answer.body['id'])
     }
-    await both.app.post(organization, `/contacts/${person}/notes`, { text: 'Of the person' })
-    const read = await readPages((page) => both.app.get(organization, `/companies/${company}/activity?${page}`), 2)
+    await fixture.both.app.post(organization, `/contacts/${person}/notes`, { text: 'Of the person' })
+    const read = await readPages(
+      (page) => fixture.both.app.get(organization, `/companies/${company}/activity?${page}`),
+      2,
+    )
     expect(read).toEqual((written as string[]).toSorted().toReversed())
   })
 })
@@ -385,7 +363,7 @@ describe('the audit', () => {
     const [ours, theirs] = [await addOrganization(), await addOrganization()]
     const foreign = await add(theirs, { name: 'Kim Roth' })
     for (let index = 0; index < 3; index += 1) await add(ours, { name: `Contact ${index}` })
-    const ids = await readPages((page) => both.app.get(ours, `/audit-entries?${page}`), 2)
+    const ids = await readPages((page) => fixture.both.app.get(ours, `/audit-entries?${page}`), 2)
     expect(ids).toHaveLength(3)
     expect(ids).toEqual([...new Set(ids)].toSorted().toReversed())
     expect(await audits(ours, foreign)).toEqual([])
