@@ -73,14 +73,6 @@ export function ifMatchOf(request: FastifyRequest): number | null {
   return Number(digits)
 }
 
-/** Throws `version_stale`, with the record as it is now, where the caller has read another version of it. */
-export function requireVersion(version: number | null, current: { readonly version: number }): void {
-  if (version === null || version === current.version) return
-  throw new AppError('version_stale', `You have version ${version}, and it is at version ${current.version} now.`, {
-    extra: { version: current.version, current },
-  })
-}
-
 /** What an audit entry says of a change: the fields of a record that differ, before and after. */
 export function changedFields(
   before: Readonly<Record<string, unknown>>,

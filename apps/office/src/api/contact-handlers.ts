@@ -18,17 +18,8 @@ import {
 } from '../modules/contacts/index.ts'
 import { listContactBalances } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
-import { AppError } from '../platform/errors.ts'
-import {
-  type ApiParts,
-  amountOf,
-  answerOnce,
-  callerOf,
-  changedFields,
-  ifMatchOf,
-  requireVersion,
-  toPage,
-} from './api-parts.ts'
+import { AppError, requireVersion } from '../platform/errors.ts'
+import { type ApiParts, amountOf, answerOnce, callerOf, changedFields, ifMatchOf, toPage } from './api-parts.ts'
 
 /** What `/contacts` and `/companies` have in common: they are one table, of which the second shows a part. */
 export type ContactType = 'company' | null
@@ -76,7 +67,7 @@ export function answerChanged(
     const locked = ofType(await lockContact(tx, organizationId, subject.id), subject)
     const [before] = await describeContacts(tx, organizationId, [locked])
     if (before === undefined) throw new Error('a contact was read and not described')
-    requireVersion(version, before)
+    requireVersion(version, before, before)
     const row = await change(tx, context, locked)
     const isChanged = row !== locked
     const [after = before] = isChanged ? await describeContacts(tx, organizationId, [row]) : [before]

@@ -13,17 +13,8 @@ import {
   listDealsOfContact,
   lockDeal,
 } from '../modules/deals/index.ts'
-import { AppError } from '../platform/errors.ts'
-import {
-  type ApiParts,
-  amountOf,
-  answerOnce,
-  callerOf,
-  changedFields,
-  ifMatchOf,
-  requireVersion,
-  toPage,
-} from './api-parts.ts'
+import { AppError, requireVersion } from '../platform/errors.ts'
+import { type ApiParts, amountOf, answerOnce, callerOf, changedFields, ifMatchOf, toPage } from './api-parts.ts'
 
 const tags = ['deals']
 const oneDeal = z.object({ id })
@@ -94,7 +85,7 @@ export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =>
         const context = contextOf(organizationId, eventId)
         const locked = found(await lockDeal(tx, organizationId, request.params.id), request.params.id)
         const before = toDeal(locked)
-        requireVersion(version, before)
+        requireVersion(version, before, before)
         const { amount, ...fields } = request.body
         const change = { ...fields, amount: amount === undefined ? undefined : toMoney(amount) }
         const row = await changeDeal(tx, context, locked, change)

@@ -1,4 +1,4 @@
-import { defineRegister, type Db as EinmalDb } from 'einmal'
+import { defineRegister, type Db as EinmalDb, type Query } from 'einmal'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, sendText, type Tx } from '../platform/database.ts'
 import { arrayText } from '../platform/statement.ts'
@@ -11,10 +11,7 @@ export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
   return {
     register,
     now: () => clock.now(),
-    transaction: (organizationId, work) =>
-      db.transaction(organizationId, (tx) =>
-        work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name)),
-      ),
+    transaction: (organizationId, work) => db.transaction(organizationId, (tx) => work(tx, queryIn(tx))),
   }
 }
 
@@ -33,7 +30,7 @@ export function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
     now: () => clock.now(),
     async transaction(_organizationId, work) {
       try {
-        return await work(tx, (text, values, name) => sendText(tx, text, values.map(toArrayText), name))
+        return await work(tx, queryIn(tx))
       } catch (error) {
         throw new JoinedError('the transaction that this joined has to end', { cause: error })
       }
@@ -42,6 +39,12 @@ export function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
 }
 
 /** The register hands lists over as they are. */
-function toArrayText(value: unknown): unknown {
-  return Array.isArray(value) ? arrayText(value) : value
+function queryIn(tx: Tx): Query {
+  return (text, values, name) =>
+    sendText(
+      tx,
+      text,
+      values.map((value) => (Array.isArray(value) ? arrayText(value) : value)),
+      name,
+    )
 }

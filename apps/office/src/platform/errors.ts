@@ -20,6 +20,21 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * Throws `version_stale` where the record is at another version than its caller has read; `null` is any. `current` is the record as
+ * the caller shall see it, where it is at hand.
+ */
+export function requireVersion(
+  read: number | null,
+  record: { readonly version: number },
+  current?: Readonly<Record<string, unknown>>,
+): void {
+  if (read === null || read === record.version) return
+  throw new AppError('version_stale', `You have version ${read}, and it is at version ${record.version} now.`, {
+    extra: { version: record.version, ...(current === undefined ? {} : { current }) },
+  })
+}
+
 /** True where the database is away or too busy: nothing was done, and the sender shall come again. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof GroupFullError || classifyError(error) !== 'other'

@@ -1,6 +1,6 @@
 import type { Money, MoneyName, PaymentFact, ReturnFact } from '../../facts/index.ts'
 import type { Consequences, DecisionContext, FactResult, ToldFact } from '../../pipeline/index.ts'
-import { countReturns } from './count-returns.ts'
+import { categoryOf, countReturns } from './count-returns.ts'
 import {
   type KnownReturn,
   type LedgerRows,
@@ -108,15 +108,10 @@ export class Book {
     return payment
   }
 
-  /** Undefined where there is none. */
-  invoice(id: string): Readonly<OpenInvoice> | undefined {
-    return this.#invoices.get(id)
-  }
-
   /** What a refund or dispute still holds of its payment, and which refund or dispute a movement belongs to. */
   heldBy(movement: KnownReturn): bigint {
     const siblings = (this.#returns.get(originalKey(movement)) ?? []).filter(
-      (each) => each.returnId === movement.returnId && each.kind.split('_')[0] === movement.kind.split('_')[0],
+      (each) => each.returnId === movement.returnId && categoryOf(each.kind) === categoryOf(movement.kind),
     )
     return countReturns(siblings, movement.originalSource)
   }

@@ -8,6 +8,11 @@ export interface CountedReturn {
   readonly amountMinor: bigint
 }
 
+/** What a movement, its reversal or a total of them is about. A refund and a dispute may have one name and are two things. */
+export function categoryOf(kind: ReturnKind): string {
+  return kind.split('_', 1)[0] ?? kind
+}
+
 /**
  * What of a payment went back, by its movements: for each refund and dispute what went minus what came back, never below
  * nothing; a running total only while the payment's own source has told of no single refund.
@@ -24,10 +29,10 @@ export function countReturns(returns: readonly CountedReturn[], paymentSource: s
       if (amountMinor > runningTotal) runningTotal = amountMinor
       continue
     }
-    const [category = '', isReversal] = kind.split('_')
+    const category = categoryOf(kind)
     if (category === 'refund' && source === paymentSource) hasSingleRefund = true
     const key = `${category}\0${returnId}`
-    perReturn.set(key, (perReturn.get(key) ?? 0n) + (isReversal === undefined ? amountMinor : -amountMinor))
+    perReturn.set(key, (perReturn.get(key) ?? 0n) + (kind.endsWith('_reversal') ? -amountMinor : amountMinor))
   }
   const single = [...perReturn.values()].reduce((sum, net) => (net > 0n ? sum + net : sum), 0n)
   return hasSingleRefund ? single : single + runningTotal

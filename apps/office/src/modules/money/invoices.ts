@@ -1,6 +1,6 @@
 import { recordConsequences } from '../../pipeline/index.ts'
 import type { Tx } from '../../platform/database.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, requireVersion } from '../../platform/errors.ts'
 import { faultPoint } from '../../platform/fault-points.ts'
 import { MAX_AMOUNT_MINOR, toJsonAmount } from '../../platform/money.ts'
 import { findContact } from '../contacts/index.ts'
@@ -54,7 +54,7 @@ export async function changeInvoice(
 ): Promise<InvoiceRow> {
   const [locked] = await lockInvoices(tx, organizationId, [invoiceId])
   const invoice = existing(locked, invoiceId)
-  checkVersion(invoice, version)
+  requireVersion(version, invoice)
   if (invoice.lifecycle !== 'draft' || invoice.type !== 'invoice') throw notDraft(invoice)
   const draft = change(await readDraft(tx, organizationId, invoiceId))
   await updateDraft(tx, organizationId, invoiceId, draft, checkedTotals(draft))
@@ -87,7 +87,7 @@ export async function issueInvoice(
   faultPoint('money.afterNumber')
   const state = await loadForIssue(tx, organizationId, invoiceId, numbered.number)
   const invoice = existing(state.invoices.get(invoiceId), invoiceId)
-  checkVersion(invoice, version)
+  requireVersion(version, invoice)
   if (invoice.lifecycle !== 'draft') throw notDraft(invoice)
   const row = await readInvoice(tx, organizationId, invoiceId)
   markIssued(tx, organizationId, row, numbered, await contentOf(tx, organizationId, row), context.now)
@@ -111,7 +111,7 @@ export async function voidInvoice(
   const { organizationId } = context
   const [locked] = await lockInvoices(tx, organizationId, [invoiceId])
   const invoice = existing(locked, invoiceId)
-  checkVersion(invoice, version)
+  requireVersion(version, invoice)
   if (invoice.type !== 'invoice') {
     throw new AppError('invoice_not_voidable', 'A credit note stays; write an invoice if it was wrong.')
   }
@@ -162,7 +162,7 @@ export async function creditInvoice(
   const wanted = { invoiceIds: [invoiceId, id], withPaymentsOn: [invoiceId] }
   const state = await loadForMoves(tx, organizationId, wanted)
   const invoice = existing(state.invoices.get(invoiceId), invoiceId)
-  checkVersion(invoice, version)
+  requireVersion(version, invoice)
   if (invoice.lifecycle !== 'issued') throw notCreditable()
   const current = await readInvoice(tx, organizationId, invoiceId)
   const creditableMinor = current.total_minor - current.credited_minor - current.adjusted_minor
@@ -217,7 +217,7 @@ export async function adjustInvoice(
   const { organizationId, eventId, now } = context
   const [locked] = await lockInvoices(tx, organizationId, [invoiceId])
   const invoice = existing(locked, invoiceId)
-  checkVersion(invoice, version)
+  requireVersion(version, invoice)
   if (invoice.type !== 'invoice' || invoice.lifecycle !== 'issued') {
     throw new AppError('invoice_not_open', 'Only an issued invoice can be adjusted.')
   }
@@ -263,14 +263,6 @@ export async function reverseAdjustment(
   book.adjust(invoiceId, -adjustment.amount_minor, { eventId, deliveryId: null })
   writeBook(tx, context, book)
   return readInvoice(tx, organizationId, invoiceId)
-}
-
-/** Throws `version_stale` where the record has changed since the caller saw it. */
-export function checkVersion(record: { readonly version: number }, expected: ExpectedVersion): void {
-  if (expected === null || expected === record.version) return
-  throw new AppError('version_stale', `The record is at version ${record.version} now, and not at ${expected}.`, {
-    extra: { version: record.version },
-  })
 }
 
 function existing<Row>(row: Row | undefined, invoiceId: string): Row {

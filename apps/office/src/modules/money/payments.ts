@@ -1,9 +1,9 @@
 import type { Money, MoneyName, PaymentFact, ReturnFact } from '../../facts/index.ts'
 import type { FactResult } from '../../pipeline/index.ts'
 import type { Tx } from '../../platform/database.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, requireVersion } from '../../platform/errors.ts'
 import { Book } from './book.ts'
-import { checkVersion, type ExpectedVersion } from './invoices.ts'
+import type { ExpectedVersion } from './invoices.ts'
 import type { LedgerState } from './ledger.ts'
 import { loadForMoves } from './load-ledger.ts'
 import { obstacleOf, unappliedOf } from './open-ledger.ts'
@@ -40,7 +40,7 @@ export async function payInvoice(
   const [result] = await enterFacts(tx, context, [fact], (state) => {
     const invoice = state.invoices.get(invoiceId)
     if (invoice === undefined) throw new AppError('not_found', `There is no invoice ${invoiceId}.`)
-    checkVersion(invoice, version)
+    requireVersion(version, invoice)
     checkTakesMoney(state, invoiceId, amount?.currency ?? invoice.currency)
   })
   return only(result)
@@ -281,7 +281,7 @@ function checkTakesMoney(state: LedgerState, invoiceId: string, currency: string
 
 function checkPaymentVersion(state: LedgerState, name: MoneyName, version: ExpectedVersion): void {
   const known = state.payments.find((payment) => isSameName(payment, name))
-  if (known !== undefined) checkVersion(known, version)
+  if (known !== undefined) requireVersion(version, known)
 }
 
 function nameOf(row: PaymentRow): MoneyName {
