@@ -103,28 +103,6 @@ export function writeOf(request: FastifyRequest, operation: string, options: { k
   return { organizationId, actor, operation, idempotencyKey, fingerprint }
 }
 
-/**
- * Does a write once and sends its answer; a repetition gets the first answer and a header that says so. Whatever moves money
- * needs the key.
- */
-export async function answerOnce(
-  parts: ApiParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  operation: string,
-  effect: (
-    tx: Tx,
-    eventId: string,
-    write: ApiWrite,
-  ) => Promise<{ status: number; body: unknown; target: { type: string; id: string } }>,
-  options: { readonly keyRequired: boolean } = { keyRequired: false },
-): Promise<void> {
-  const write = writeOf(request, operation, options)
-  const answer = await writeOnce(parts, write, (tx, eventId) => effect(tx, eventId, write))
-  if (answer.isReplayed) reply.header('idempotent-replayed', 'true')
-  await reply.status(answer.status).send(answer.body)
-}
-
 /** What a write of a person or a program has to work with. */
 export interface WriteContext {
   readonly organizationId: string
@@ -135,17 +113,24 @@ export interface WriteContext {
 }
 
 export interface Act {
-  readonly status: 200 | 201
+  readonly status: number
   readonly body: unknown
   /** What was acted on. */
   readonly subject: { readonly type: string; readonly id: string }
   /** What it led to, where that is another thing. */
   readonly target?: { readonly type: string; readonly id: string } | null
-  /** For the audit: what was asked for, or what changed. */
-  readonly data: Readonly<Record<string, unknown>>
+  /** For the audit: what was asked for, or what changed. `null` where nothing did: then nothing is put on record. */
+  readonly data: Readonly<Record<string, unknown>> | null
 }
 
-/** `answerOnce` with the audit entry that every act leaves, in the transaction of the act. */
+/** Whatever moves money needs the header `Idempotency-Key`. */
+export const movesMoney = { keyRequired: true }
+export const movesNothing = { keyRequired: false }
+
+/**
+ * Does a write once and sends its answer; a repetition gets the first answer and a header that says so. The audit entry is in the
+ * transaction of the write.
+ */
 export async function answerAct(
   parts: ApiParts,
   request: FastifyRequest,
@@ -155,19 +140,16 @@ export async function answerAct(
   work: (tx: Tx, context: WriteContext) => Promise<Act>,
 ): Promise<void> {
   const { clock, newId } = parts
-  await answerOnce(
-    parts,
-    request,
-    reply,
-    operation,
-    async (tx, eventId, { organizationId, actor }) => {
-      const now = clock.now()
-      const { status, body, subject, target, data } = await work(tx, { organizationId, eventId, actor, now, newId })
-      recordAudit(tx, organizationId, { actor, action: operation, subject, data }, now, newId)
-      return { status, body, target: target ?? subject }
-    },
-    options,
-  )
+  const write = writeOf(request, operation, options)
+  const { organizationId, actor } = write
+  const answer = await writeOnce(parts, write, async (tx, eventId) => {
+    const now = clock.now()
+    const { status, body, subject, target, data } = await work(tx, { organizationId, eventId, actor, now, newId })
+    if (data !== null) recordAudit(tx, organizationId, { actor, action: operation, subject, data }, now, newId)
+    return { status, body, target: target ?? subject }
+  })
+  if (answer.isReplayed) reply.header('idempotent-replayed', 'true')
+  await reply.status(answer.status).send(answer.body)
 }
 
 /** For a refusal because of a stale version: adds the record as it is now, so that the second of two people sees what changed. */

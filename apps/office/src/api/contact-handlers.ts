@@ -1,7 +1,6 @@
 import type { addressInput, companyInput, contactPointInput, contactQuery } from '@einmal/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { recordAudit } from '../modules/audit/index.ts'
 import {
   type ContactContext,
   type ContactDraft,
@@ -19,7 +18,16 @@ import {
 import { listContactBalances } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError, requireVersion } from '../platform/errors.ts'
-import { type ApiParts, amountOf, answerOnce, callerOf, changedFields, ifMatchOf, toPage } from './api-parts.ts'
+import {
+  type ApiParts,
+  amountOf,
+  answerAct,
+  callerOf,
+  changedFields,
+  ifMatchOf,
+  movesNothing,
+  toPage,
+} from './api-parts.ts'
 
 /** What `/contacts` and `/companies` have in common: they are one table, of which the second shows a part. */
 export type ContactType = 'company' | null
@@ -31,21 +39,12 @@ export function answerCreated(
   reply: FastifyReply,
   draft: ContactDraft,
 ): Promise<void> {
-  return answerOnce(
-    parts,
-    request,
-    reply,
-    'contact.create',
-    async (tx, _eventId, { organizationId, actor, operation }) => {
-      const context = contextOf(parts, organizationId)
-      const row = await createContact(tx, context, draft)
-      const [item] = await describeContacts(tx, organizationId, [row])
-      const subject = { type: 'contact', id: row.id }
-      const data = changedFields({}, item ?? {})
-      recordAudit(tx, organizationId, { actor, action: operation, subject, data }, context.now, parts.newId)
-      return { status: 201, body: item, target: subject }
-    },
-  )
+  return answerAct(parts, request, reply, 'contact.create', movesNothing, async (tx, context) => {
+    const row = await createContact(tx, context, draft)
+    const [item] = await describeContacts(tx, context.organizationId, [row])
+    const subject = { type: 'contact', id: row.id }
+    return { status: 201, body: item, subject, data: changedFields({}, item ?? {}) }
+  })
 }
 
 /**
@@ -62,8 +61,8 @@ export function answerChanged(
   statusOf: (isChanged: boolean) => number = () => 200,
 ): Promise<void> {
   const version = ifMatchOf(request)
-  return answerOnce(parts, request, reply, operation, async (tx, _eventId, { organizationId, actor }) => {
-    const context = contextOf(parts, organizationId)
+  return answerAct(parts, request, reply, operation, movesNothing, async (tx, context) => {
+    const { organizationId } = context
     const locked = ofType(await lockContact(tx, organizationId, subject.id), subject)
     const [before] = await describeContacts(tx, organizationId, [locked])
     if (before === undefined) throw new Error('a contact was read and not described')
@@ -71,17 +70,13 @@ export function answerChanged(
     const row = await change(tx, context, locked)
     const isChanged = row !== locked
     const [after = before] = isChanged ? await describeContacts(tx, organizationId, [row]) : [before]
-    const target = { type: 'contact', id: row.id }
-    if (isChanged) {
-      const entry = { actor, action: operation, subject: target, data: changedFields(before, after) }
-      recordAudit(tx, organizationId, entry, context.now, parts.newId)
+    return {
+      status: statusOf(isChanged),
+      body: after,
+      subject: { type: 'contact', id: row.id },
+      data: isChanged ? changedFields(before, after) : null,
     }
-    return { status: statusOf(isChanged), body: after, target }
   })
-}
-
-function contextOf({ clock, newId }: ApiParts, organizationId: string): ContactContext {
-  return { organizationId, now: clock.now(), newId }
 }
 
 /** One contact with its company and what it owes. */

@@ -1,11 +1,9 @@
 import { deal, dealChange, dealInput, dealQuery, id, pageOf } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { recordAudit } from '../modules/audit/index.ts'
 import {
   changeDeal,
   createDeal,
-  type DealContext,
   type DealRow,
   findDeal,
   listDeals,
@@ -14,29 +12,30 @@ import {
   lockDeal,
 } from '../modules/deals/index.ts'
 import { AppError, requireVersion } from '../platform/errors.ts'
-import { type ApiParts, amountOf, answerOnce, callerOf, changedFields, ifMatchOf, toPage } from './api-parts.ts'
+import {
+  type ApiParts,
+  amountOf,
+  answerAct,
+  callerOf,
+  changedFields,
+  ifMatchOf,
+  movesNothing,
+  toPage,
+} from './api-parts.ts'
 
 const tags = ['deals']
 const oneDeal = z.object({ id })
 
 export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
-  const contextOf = (organizationId: string, eventId: string): DealContext => {
-    return { organizationId, eventId, now: parts.clock.now(), newId: parts.newId }
-  }
-
   app.post(
     '/deals',
     { schema: { tags, summary: 'Add a deal', body: dealInput, response: { 201: deal } } },
     (request, reply) =>
-      answerOnce(parts, request, reply, 'deal.create', async (tx, eventId, { organizationId, actor, operation }) => {
+      answerAct(parts, request, reply, 'deal.create', movesNothing, async (tx, context) => {
         const { title, contactId, stage, amount, expectedOn = null } = request.body
-        const context = contextOf(organizationId, eventId)
         const draft = { title, contactId, stage, amount: toMoney(amount), expectedOn }
         const item = toDeal(await createDeal(tx, context, draft))
-        const subject = { type: 'deal', id: item.id }
-        const entry = { actor, action: operation, subject, data: changedFields({}, item) }
-        recordAudit(tx, organizationId, entry, context.now, parts.newId)
-        return { status: 201, body: item, target: subject }
+        return { status: 201, body: item, subject: { type: 'deal', id: item.id }, data: changedFields({}, item) }
       }),
   )
 
@@ -80,22 +79,17 @@ export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =>
     },
     (request, reply) => {
       const version = ifMatchOf(request)
-      return answerOnce(parts, request, reply, 'deal.change', async (tx, eventId, write) => {
-        const { organizationId, actor, operation } = write
-        const context = contextOf(organizationId, eventId)
-        const locked = found(await lockDeal(tx, organizationId, request.params.id), request.params.id)
+      return answerAct(parts, request, reply, 'deal.change', movesNothing, async (tx, context) => {
+        const { id: dealId } = request.params
+        const locked = found(await lockDeal(tx, context.organizationId, dealId), dealId)
         const before = toDeal(locked)
         requireVersion(version, before, before)
         const { amount, ...fields } = request.body
         const change = { ...fields, amount: amount === undefined ? undefined : toMoney(amount) }
         const row = await changeDeal(tx, context, locked, change)
         const after = toDeal(row)
-        const subject = { type: 'deal', id: row.id }
-        if (row !== locked) {
-          const entry = { actor, action: operation, subject, data: changedFields(before, after) }
-          recordAudit(tx, organizationId, entry, context.now, parts.newId)
-        }
-        return { status: 200, body: after, target: subject }
+        const data = row === locked ? null : changedFields(before, after)
+        return { status: 200, body: after, subject: { type: 'deal', id: row.id }, data }
       })
     },
   )

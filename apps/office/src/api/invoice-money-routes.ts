@@ -4,12 +4,11 @@ import { z } from 'zod'
 import { adjustInvoice, payInvoice, reverseAdjustment } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, callerOf, ifMatchOf, withCurrent } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, ifMatchOf, movesMoney, withCurrent } from './api-parts.ts'
 import { currentInvoice, getInvoice, toInvoiceAct } from './invoice-shapes.ts'
 import { moneyOf, toMoneyAnswer } from './money-shapes.ts'
 
 const oneInvoice = z.object({ id })
-const movesMoney = { keyRequired: true }
 
 /** What lowers the open amount of an invoice by hand, and what takes that back. */
 export const invoiceMoneyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {

@@ -6,11 +6,10 @@ import { changeInvoice, createInvoice, listInvoiceLines, listInvoices } from '..
 import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, callerOf, ifMatchOf, toPage, withCurrent } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, ifMatchOf, movesNothing, toPage, withCurrent } from './api-parts.ts'
 import { currentInvoice, getInvoice, toInvoice, toInvoiceAct, toInvoiceDetail } from './invoice-shapes.ts'
 
 const oneInvoice = z.object({ id })
-const movesNothing = { keyRequired: false }
 
 /** Documents as they are written and read. */
 export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {

@@ -2,12 +2,10 @@ import { creditNoteInput, id, invoice } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { creditInvoice, duplicateInvoice, issueInvoice, voidInvoice } from '../modules/money/index.ts'
-import { type ApiParts, answerAct, callerOf, ifMatchOf, withCurrent } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, ifMatchOf, movesMoney, movesNothing, withCurrent } from './api-parts.ts'
 import { currentInvoice, toInvoiceAct } from './invoice-shapes.ts'
 
 const oneInvoice = z.object({ id })
-const movesMoney = { keyRequired: true }
-const movesNothing = { keyRequired: false }
 
 /** The steps of a document: issued, copied, credited, made void. */
 export const invoiceStepRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {

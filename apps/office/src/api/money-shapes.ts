@@ -10,17 +10,28 @@ export function moneyOf(amount: { amountMinor: number; currency: string } | unde
   return { amountMinor: BigInt(amount.amountMinor), currency: amount.currency }
 }
 
-/** What was booked, or had been. */
-export function toMoneyAnswer(eventId: string, result: FactResult) {
-  const { outcome, applied, target, reason } = result
+interface Booked {
+  readonly outcome: string
+  readonly eventId: string
+  readonly applied: Money | null
+  readonly target: { readonly type: string; readonly id: string } | null
+  readonly reason: string | null
+}
+
+function toAnswer({ outcome, eventId, applied, target, reason }: Booked) {
   return {
     duplicate: outcome === 'duplicate',
     ...(applied === null ? {} : { applied: amountOf(applied.amountMinor, applied.currency) }),
     ...(outcome === 'kept' ? { kept: true as const } : {}),
-    ...(reason === null || outcome === 'nothing' ? {} : { reason }),
+    ...(reason === null ? {} : { reason }),
     eventId,
     ...(target === null ? {} : { target }),
   }
+}
+
+/** What was booked, or had been. A rest of nothing needs no reason. */
+export function toMoneyAnswer(eventId: string, result: FactResult) {
+  return toAnswer({ ...result, eventId, reason: result.outcome === 'nothing' ? null : result.reason })
 }
 
 /** How a further attempt of an event ended. One that fails through a fault of ours again has thrown before. */
@@ -29,17 +40,10 @@ export function toRetryAnswer(outcome: EventOutcome) {
     case 'done':
     case 'duplicate':
     case 'kept': {
-      const [moved] = outcome.applied
+      const [moved = null] = outcome.applied
       // What a copy tells of had moved before; through this attempt nothing did.
-      const movedMinor = outcome.wasCopy ? 0n : moved?.amountMinor
-      return {
-        duplicate: outcome.outcome === 'duplicate',
-        ...(moved === undefined ? {} : { applied: amountOf(movedMinor ?? 0n, moved.currency) }),
-        ...(outcome.outcome === 'kept' ? { kept: true as const } : {}),
-        ...(outcome.reason === null ? {} : { reason: outcome.reason }),
-        eventId: outcome.eventId,
-        ...(outcome.target === null ? {} : { target: outcome.target }),
-      }
+      const applied = moved !== null && outcome.wasCopy ? { ...moved, amountMinor: 0n } : moved
+      return toAnswer({ ...outcome, applied })
     }
     case 'in_progress':
       throw new AppError('in_progress', 'Somebody is at work on this event; look again in a moment.')

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { listNotifications, markRead, type NotificationRow } from '../modules/notifications/index.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerOnce, callerOf, toPage } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
 
 const recipient = id.describe('The member who is told; a key of the organisation speaks for none of them by itself')
 
@@ -41,12 +41,13 @@ export const notificationRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
       },
     },
     (request, reply) =>
-      // Reading changes nothing that anybody else sees, so it leaves no audit entry.
-      answerOnce(parts, request, reply, 'notification.read', async (tx, _eventId, { organizationId }) => {
-        const row = await markRead(tx, organizationId, request.body.recipientId, request.params.id, parts.clock.now())
+      answerAct(parts, request, reply, 'notification.read', movesNothing, async (tx, { organizationId, now }) => {
+        const { recipientId } = request.body
+        const row = await markRead(tx, organizationId, recipientId, request.params.id, now)
         if (row === undefined)
           throw new AppError('not_found', `There is no notification ${request.params.id} for them.`)
-        return { status: 200, body: toNotification(row), target: { type: 'notification', id: row.id } }
+        // Reading changes nothing that anybody else sees, so it leaves no audit entry.
+        return { status: 200, body: toNotification(row), subject: { type: 'notification', id: row.id }, data: null }
       }),
   )
 }

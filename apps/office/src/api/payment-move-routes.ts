@@ -2,12 +2,11 @@ import { applyInput, id, moneyAnswer, moveInput } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { applyPayment, movePayment } from '../modules/money/index.ts'
-import { type ApiParts, amountOf, answerAct, callerOf, ifMatchOf, withCurrent } from './api-parts.ts'
+import { type ApiParts, amountOf, answerAct, callerOf, ifMatchOf, movesMoney, withCurrent } from './api-parts.ts'
 import { moneyOf } from './money-shapes.ts'
 import { checkPaymentCurrency, currentPayment } from './payment-shapes.ts'
 
 const onePayment = z.object({ id })
-const movesMoney = { keyRequired: true }
 
 /** Where a payment lies: applied, and moved. */
 export const paymentMoveRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {

@@ -4,12 +4,11 @@ import { z } from 'zod'
 import { findReturn, returnPayment, reverseReturn } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, callerOf, ifMatchOf, withCurrent } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, ifMatchOf, movesMoney, withCurrent } from './api-parts.ts'
 import { moneyOf, toMoneyAnswer } from './money-shapes.ts'
 import { checkName, checkPaymentCurrency, currentPayment, getPayment } from './payment-shapes.ts'
 
 const onePayment = z.object({ id })
-const movesMoney = { keyRequired: true }
 
 /** What went back of a payment, and what came again of that. */
 export const paymentReturnRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {

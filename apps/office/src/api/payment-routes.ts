@@ -4,12 +4,11 @@ import { z } from 'zod'
 import { listPayments, recordPayment } from '../modules/money/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, callerOf, toPage } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, movesMoney, toPage } from './api-parts.ts'
 import { moneyOf, toMoneyAnswer } from './money-shapes.ts'
 import { checkName, describePayments, readPaymentDetail } from './payment-shapes.ts'
 
 const onePayment = z.object({ id })
-const movesMoney = { keyRequired: true }
 
 export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
   const { db } = parts

@@ -24,7 +24,16 @@ import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUsableId } from '../providers/index.ts'
-import { type Act, type ApiParts, answerAct, callerOf, toPage, type WriteContext } from './api-parts.ts'
+import {
+  type Act,
+  type ApiParts,
+  answerAct,
+  callerOf,
+  movesMoney,
+  movesNothing,
+  toPage,
+  type WriteContext,
+} from './api-parts.ts'
 import { moneyOf, toMoneyAnswer, toRetryAnswer } from './money-shapes.ts'
 
 const oneItem = z.object({ id })
@@ -85,7 +94,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       const decided = await prepare(() => toDecision(parts, organizationId, params.id, body, failed))
       const act = (tx: Tx, context: WriteContext) => decide(tx, context, params.id, decided.get(), body)
       await attemptAgain(pipeline, failed?.value ?? null, () =>
-        answerAct(parts, request, reply, 'review_item.decide', { keyRequired: true }, act),
+        answerAct(parts, request, reply, 'review_item.decide', movesMoney, act),
       )
     },
   )
@@ -102,7 +111,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       },
     },
     (request, reply) =>
-      answerAct(parts, request, reply, 'review_item.reopen', { keyRequired: false }, async (tx, { organizationId }) => {
+      answerAct(parts, request, reply, 'review_item.reopen', movesNothing, async (tx, { organizationId }) => {
         const row = await reopenReviewItem(tx, organizationId, request.params.id)
         if (row === undefined) {
           throw new AppError('decision_unsuitable', 'Only a question that was dismissed comes back to the desk.')
@@ -132,7 +141,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
         return { status: 200, body: toRetryAnswer(outcome), subject, target: outcome.target, data: {} } as const
       }
       await attemptAgain(pipeline, failed.value, () =>
-        answerAct(parts, request, reply, 'event.retry', { keyRequired: false }, act),
+        answerAct(parts, request, reply, 'event.retry', movesNothing, act),
       )
     },
   )

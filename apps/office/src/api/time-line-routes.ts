@@ -2,13 +2,12 @@ import { activity, id, noteInput, pageOf, pageQuery } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { listActivities, noteOf } from '../modules/activities/index.ts'
-import { recordAudit } from '../modules/audit/index.ts'
 import { findContact } from '../modules/contacts/index.ts'
 import { findDeal } from '../modules/deals/index.ts'
 import { recordConsequences } from '../pipeline/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerOnce, callerOf, toPage } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
 
 const oneSubject = z.object({ id })
 
@@ -64,18 +63,16 @@ export const timeLineRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
         },
       },
       (request, reply) =>
-        answerOnce(parts, request, reply, 'note.add', async (tx, eventId, { organizationId, actor, operation }) => {
+        answerAct(parts, request, reply, 'note.add', movesNothing, async (tx, context) => {
+          const { organizationId, actor, eventId, now, newId } = context
           await requireSubject(tx, organizationId, subject.name, request.params.id)
-          const now = parts.clock.now()
           const on = { type: subject.type, id: request.params.id }
-          const note = noteOf({ id: parts.newId(), subject: on, text: request.body.text, author: actor, eventId })
+          const note = noteOf({ id: newId(), subject: on, text: request.body.text, author: actor, eventId })
           const others = { notifications: [], domainEvents: [], reviewItems: [], answeredItems: [] }
           recordConsequences(tx, organizationId, [{ activities: [note], ...others }], now)
-          const entry = { actor, action: operation, subject: on, data: { before: {}, after: { activityId: note.id } } }
-          recordAudit(tx, organizationId, entry, now, parts.newId)
           const { id: noteId, type, data } = note
           const body = { id: noteId, type, subject: on, data, eventId, recordedAt: now.toISOString() }
-          return { status: 201, body, target: on }
+          return { status: 201, body, subject: on, data: { before: {}, after: { activityId: noteId } } }
         }),
     )
   }
