@@ -164,7 +164,8 @@ describe('the list of statements', () => {
   })
 
   test('misses none, because no statement stands outside the queries of a module and the library', async () => {
-    const sends = /\bsql`|\bsend(Text)?\(tx\b|\.(selectFrom|insertInto|updateTable|deleteFrom|mergeInto)\(|\.query[<(]/
+    const sends =
+      /\bsql`|\bsend(Text)?\(\s*tx\b|\.(selectFrom|insertInto|updateTable|deleteFrom|mergeInto)\(|\.query[<(]/
     const files = await sourceFiles(['modules', 'pipeline', 'api', 'inbound'])
     const senders = await Promise.all(
       files.map(async (file) => (sends.test(await readFile(join(source, file), 'utf8')) ? [file] : [])),
