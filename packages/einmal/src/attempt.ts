@@ -9,17 +9,17 @@ import {
   completeLeased,
   type EventError,
   failLeased,
-  inShortTransaction,
   type LeasedReservation,
   type LeasedReserved,
   type Lost,
   markUnknown,
-  queryFound,
-  reserveKey,
   type TargetCapability,
+  type WaitOptions,
 } from './leases.ts'
 import { FinalError } from './once.ts'
+import { FIRST_PAUSE_MS, realPause } from './pause.ts'
 import { type Completion, type Known, toColumns } from './register.ts'
+import { reserveOrWait } from './reserve-leased.ts'
 
 /** What `perform` and `lookUp` are told. */
 export interface Performing {
@@ -35,11 +35,6 @@ export interface Performing {
    * leaves, where the target does not take the key: it is what stops a process that was paused before it sent anything.
    */
   stillHeld(): Promise<void>
-}
-
-export interface WaitOptions {
-  /** How long a copy waits for the one that is at work, in milliseconds, counted in pauses. */
-  readonly maxMs: number
 }
 
 /** How an effect is done. The same for whoever makes the attempt: a call, or a sweep. */
@@ -63,7 +58,7 @@ export interface OutsideEffect<NativeTx> {
 
 export interface AttemptOptions<NativeTx> extends OutsideEffect<NativeTx> {
   /** Without it, a copy of an event that is in progress is told so at once. */
-  readonly wait?: WaitOptions
+  readonly wait?: Pick<WaitOptions, 'maxMs'>
   /** See `LeasedArrival`. */
   readonly fingerprint?: string
   readonly fields?: Readonly<Record<string, unknown>>
@@ -116,7 +111,10 @@ export async function attempt<NativeTx>(
   checkEffect(options)
   options.signal?.throwIfAborted()
   const event = eventKey(key)
-  const { reservation, sentAt } = await reserveOrWait(db, event, options)
+  const { target, fingerprint, fields, leaseMs = DEFAULT_LEASE_MS, wait, signal, pause } = options
+  const holder = uuidv7(db.now().getTime())
+  const arrival = { holder, target, leaseMs, fingerprint, fields, wait: wait && { ...wait, signal, pause } }
+  const { reservation, sentAt } = await reserveOrWait(db, event, arrival)
   return carryOut(db, event, reservation, sentAt, options)
 }
 
@@ -124,57 +122,6 @@ export function checkEffect<NativeTx>(effect: OutsideEffect<NativeTx>): void {
   if (effect.target === 'searchable' && effect.lookUp === undefined) {
     throw new TypeError('a searchable target needs lookUp')
   }
-}
-
-const FIRST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 2_000
-
-async function reserveOrWait<NativeTx>(
-  db: Db<NativeTx>,
-  key: EventKey,
-  options: AttemptOptions<NativeTx>,
-): Promise<{ reservation: LeasedReservation; sentAt: number }> {
-  const { target, fingerprint, fields, leaseMs = DEFAULT_LEASE_MS, wait, signal, pause = realPause } = options
-  const holder = uuidv7(db.now().getTime())
-  let sentAt = performance.now()
-  const reserveAgain = (copies: number) => {
-    sentAt = performance.now()
-    return reserveKey(db, key, { holder, target, leaseMs, fingerprint, fields, copies })
-  }
-  let reservation = await reserveAgain(1)
-  let left = wait?.maxMs ?? 0
-  for (let pauseMs = FIRST_PAUSE_MS; reservation.verdict === 'in_progress' && left > 0; ) {
-    const ms = Math.min(pauseMs, left)
-    await pause(ms, signal)
-    left -= ms
-    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
-    // This arrival is counted already.
-    if (!(await isRunning(db, key))) reservation = await reserveAgain(0)
-  }
-  return { reservation, sentAt }
-}
-
-async function isRunning<NativeTx>(db: Db<NativeTx>, key: EventKey): Promise<boolean> {
-  const values = [key.scope, key.id, key.kind, key.source]
-  return inShortTransaction(db, key.scope, async (_tx, query) => {
-    const [found] = await queryFound<{ is_running: boolean }>(query, db.register.leases.peek, values)
-    return found?.is_running ?? false
-  })
-}
-
-function realPause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
-  })
 }
 
 /** How the work ended, before it is on record. */

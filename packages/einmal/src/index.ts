@@ -4,7 +4,6 @@ export {
   attempt,
   type OutsideEffect,
   type Performing,
-  type WaitOptions,
 } from './attempt.ts'
 export {
   commitEvents,
@@ -43,8 +42,10 @@ export {
   MAX_ID_BYTES,
 } from './keys.ts'
 export {
+  type Alongside,
   completeLeased,
   type EventError,
+  type Failed,
   failLeased,
   type Held,
   heartbeat,
@@ -55,9 +56,9 @@ export {
   markUnknown,
   type Resolution,
   type Resolved,
-  reserveLeased,
   resolve,
   type TargetCapability,
+  type WaitOptions,
 } from './leases.ts'
 export { FinalError, type OnceOptions, once, recordFailure } from './once.ts'
 export {
@@ -73,5 +74,6 @@ export {
   type Target,
 } from './register.ts'
 export { type Repeated, type Repetition, repeat } from './repeat.ts'
+export { reserveLeased } from './reserve-leased.ts'
 export { type PurgeOptions, purge, type Retention, type RetentionParts, retentionFor } from './retention.ts'
-export { type SweepHandler, type SweepOptions, type SweepReport, sweep } from './sweep.ts'
+export { type Surrendered, type SweepHandler, type SweepOptions, type SweepReport, sweep } from './sweep.ts'

@@ -41,6 +41,17 @@ export interface LeasedArrival {
   readonly fields?: Readonly<Record<string, unknown>> | undefined
   /** How many arrivals this call stands for. Default 1. */
   readonly copies?: number | undefined
+  /** Without it, a copy of an event that is in progress is told so at once. */
+  readonly wait?: WaitOptions | undefined
+}
+
+export interface WaitOptions {
+  /** How long a copy waits for the one that is at work, in milliseconds, counted in pauses. */
+  readonly maxMs: number
+  /** Ends the wait with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** Waits, in the tests of the caller without time going by. Default real time. */
+  readonly pause?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined
 }
 
 /** What proves that an attempt is one's own. All later calls are compared with holder and attempt. */
@@ -92,6 +103,12 @@ export type LeasedReservation =
       readonly willRetryAt: Date | null
       readonly error: EventError
     } & Known)
+
+/**
+ * Rows of one's own beside the word of the register: both are committed, or neither. Runs again with its transaction after a
+ * deadlock or a lost connection, so it does nothing outside it.
+ */
+export type Alongside<NativeTx, Word> = (tx: NativeTx, word: Word) => Promise<void>
 
 /** The event is not yours any more: `state` is what it is in, `null` where there is none, or a heartbeat did not ask. */
 export interface Lost {
@@ -161,26 +178,12 @@ export interface FoundRow {
   transaction_id: string
 }
 
-/**
- * Reserves the event in a transaction of its own: committed before any effect, so that a crash leaves a lease that ends.
- *
- * A failed event that is due, and one whose lease has ended, is taken over as the next attempt, where the target allows
- * it; on a target that can neither take the key nor be searched, an ended lease becomes `unknown`. Waits for a
- * transaction that holds the same key, never for an effect. Throws `KeyError` for a key that names nothing, and what the
- * database says when it is away; then nothing is reserved, or the same holder finds it.
- */
-export function reserveLeased<NativeTx>(
-  db: Db<NativeTx>,
-  key: KeyParts,
-  arrival: LeasedArrival,
-): Promise<LeasedReservation> {
-  return reserveKey(db, eventKey(key), arrival)
-}
-
+/** See `reserveLeased`, which this is one try of. */
 export async function reserveKey<NativeTx>(
   db: Db<NativeTx>,
   key: EventKey,
   arrival: LeasedArrival,
+  alongside?: Alongside<NativeTx, LeasedReservation>,
 ): Promise<LeasedReservation> {
   const { fields, holder, target = 'neither' } = arrival
   const fingerprint = arrival.fingerprint ?? (fields === undefined ? '' : fingerprintOf(fields))
@@ -189,15 +192,18 @@ export async function reserveKey<NativeTx>(
     ...[key.scope, uuidv7(db.now().getTime()), key.source, key.kind, key.id, holder, fingerprint],
     ...[digests && JSON.stringify(digests), arrival.copies ?? 1, target, checkedLease(arrival.leaseMs)],
   ]
-  const reservation = await inShortTransaction(db, key.scope, async (_tx, query, tries) => {
+  const reservation = await inShortTransaction(db, key.scope, async (tx, query, tries) => {
     const [row] = await queryFound<FoundRow>(query, db.register.leases.reserveLeased, [...values, tries.earlier])
     if (row === undefined) throw new Error('nothing was reserved')
     tries.current = row.transaction_id
-    await passPoint('reserve.beforeCommit')
     const isRemembered =
       row.is_new && db.register.memory && (await recall(query, db.register, key.scope, [row.id])).size > 0
-    if (isRemembered) return toRemembered(row.id, row.copies)
-    return toReservation(key, row, { holder, fingerprint, digests })
+    const found = isRemembered
+      ? toRemembered(row.id, row.copies)
+      : toReservation(key, row, { holder, fingerprint, digests })
+    await alongside?.(tx, found)
+    await passPoint('reserve.beforeCommit')
+    return found
   })
   await passPoint('reserve.afterCommit')
   return reservation
@@ -304,6 +310,7 @@ function toEndValues(word: Word): unknown[] {
 
 interface Ended {
   id: string
+  attempt: number
   state: EventState
   is_written: boolean
   is_repeated: boolean
@@ -349,8 +356,15 @@ export async function completeLeased<NativeTx>(
   return lost ?? { outcome: 'done' }
 }
 
+export interface Failed {
+  readonly outcome: 'failed'
+  readonly isFinal: boolean
+  readonly willRetryAt: Date | null
+}
+
 /**
- * Writes down that the effect did not happen, or may safely be tried again. Owner-checked as `completeLeased`.
+ * Writes down that the effect did not happen, or may safely be tried again. Owner-checked as `completeLeased`, and with the same
+ * promise about `alongside`.
  *
  * @param options.final no later arrival tries again.
  * @param options.retryAfterMs when the next attempt is due, from now by the database's clock. Default at once.
@@ -360,24 +374,27 @@ export async function failLeased<NativeTx>(
   held: Held,
   error: EventError,
   options: { readonly final?: boolean; readonly retryAfterMs?: number } = {},
-): Promise<{ readonly outcome: 'failed'; readonly isFinal: boolean; readonly willRetryAt: Date | null } | Lost> {
+  alongside?: (tx: NativeTx) => Promise<void>,
+): Promise<Failed | Lost> {
   const isFinal = options.final ?? false
   const word = { state: 'failed', error, isFinal, retryAfterMs: options.retryAfterMs ?? 0 } as const
-  const { lost, nextAttemptAt } = await finish(db, held, word)
+  const { lost, nextAttemptAt } = await finish(db, held, word, alongside)
   return lost ?? { outcome: 'failed', isFinal, willRetryAt: nextAttemptAt }
 }
 
 /**
  * Writes down that nobody knows whether the effect happened: no arrival and no sweep tries again until `resolve`.
- * Owner-checked as `completeLeased`. What is known of the effect may be handed in and is kept in the notes.
+ * Owner-checked as `completeLeased`, and with the same promise about `alongside`. What is known of the effect may be handed in and
+ * is kept in the notes.
  */
 export async function markUnknown<NativeTx>(
   db: Db<NativeTx>,
   held: Held,
   options: { readonly note?: string; readonly code?: string; readonly completion?: Completion } = {},
+  alongside?: (tx: NativeTx) => Promise<void>,
 ): Promise<{ readonly outcome: 'unknown' } | Lost> {
   const { note = 'nobody knows how it ended', code = 'outcome_unknown', completion = {} } = options
-  const { lost } = await finish(db, held, { state: 'unknown', error: { code, message: note }, completion })
+  const { lost } = await finish(db, held, { state: 'unknown', error: { code, message: note }, completion }, alongside)
   return lost ?? { outcome: 'unknown' }
 }
 
@@ -404,9 +421,15 @@ export type Resolved =
  * Settles an event that is `unknown`, that failed, or whose lease has ended: a person or a look-up says how it ended.
  *
  * Whoever held it before has lost it, whatever he says later. Who decided, how and from which state stands in the notes.
- * Of two decisions at once the first counts. Throws `TypeError` without author or note.
+ * Of two decisions at once the first counts. `alongside` runs in the same transaction, only where this decision counts, and is told
+ * which attempt it settled. Throws `TypeError` without author or note.
  */
-export async function resolve<NativeTx>(db: Db<NativeTx>, parts: KeyParts, decision: Resolution): Promise<Resolved> {
+export async function resolve<NativeTx>(
+  db: Db<NativeTx>,
+  parts: KeyParts,
+  decision: Resolution,
+  alongside?: Alongside<NativeTx, { readonly eventId: string; readonly attempt: number }>,
+): Promise<Resolved> {
   const { author, note, outcome } = decision
   if (author.trim() === '' || note.trim() === '') throw new TypeError('a decision needs author and note')
   const key = eventKey(parts)
@@ -419,10 +442,11 @@ export async function resolve<NativeTx>(db: Db<NativeTx>, parts: KeyParts, decis
     ...[key.scope, key.id, key.kind, key.source, ...toEndValues(word)],
     ...[decision.holder ?? uuidv7(db.now().getTime()), withoutNul(author), error.code, withoutNul(note)],
   ]
-  return inShortTransaction(db, key.scope, async (_tx, query): Promise<Resolved> => {
+  return inShortTransaction(db, key.scope, async (tx, query): Promise<Resolved> => {
     const [found] = await queryFound<Ended>(query, db.register.leases.resolve, values)
     if (found === undefined) return { outcome: 'not_found' }
-    const { id: eventId, state } = found
+    const { id: eventId, state, attempt } = found
+    if (found.is_written) await alongside?.(tx, { eventId, attempt })
     return found.is_written || found.is_repeated
       ? { outcome: 'resolved', eventId }
       : { outcome: 'refused', eventId, state }

@@ -194,7 +194,7 @@ function endText({ table, scope, type }: TableNames, end: End): string {
     'heldBy', h.holder), h.now
   from held as h where ${end.isNoted}
 )
-select json_build_object('id', h.id, 'state', h.state, 'is_written', exists (select from written),
+select json_build_object('id', h.id, 'attempt', h.attempt, 'state', h.state, 'is_written', exists (select from written),
   'is_repeated', ${end.isRepeated},
   'next_attempt_at', coalesce((select w.next_attempt_at from written as w), h.next_attempt_at)) as found
 from held as h`

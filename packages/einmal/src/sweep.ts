@@ -3,7 +3,7 @@ import { passPoint } from './crash-points.ts'
 import type { Db } from './database.ts'
 import { uuidv7 } from './ids.ts'
 import { type EventKey, type EventName, eventName } from './keys.ts'
-import { type FoundRow, inShortTransaction, queryFound, toReservation } from './leases.ts'
+import { type Alongside, type FoundRow, inShortTransaction, queryFound, toReservation } from './leases.ts'
 
 /** Who goes on with the events of one source and kind; every generation of them. */
 export interface SweepHandler<NativeTx> extends OutsideEffect<NativeTx> {
@@ -15,8 +15,17 @@ export interface SweepOptions<NativeTx> {
   /** How many events of each scope one sweep deals with at most. Default 100. */
   readonly limit?: number
   readonly handlers?: readonly SweepHandler<NativeTx>[]
+  /** Rows of one's own in the transaction in which events become `unknown`: both are committed, or neither. */
+  readonly alongside?: Alongside<NativeTx, readonly Surrendered[]>
   /** Nothing more is claimed once it fires. To end what a handler is at, hand it to the handler, too. */
   readonly signal?: AbortSignal
+}
+
+/** An event of which nobody knows how its attempt ended. */
+export interface Surrendered {
+  readonly key: EventName
+  readonly eventId: string
+  readonly attempt: number
 }
 
 export interface SweepReport {
@@ -45,18 +54,21 @@ export async function sweep<NativeTx>(
   scopes: string | readonly string[],
   options: SweepOptions<NativeTx> = {},
 ): Promise<SweepReport> {
-  const { handlers = [], limit = DEFAULT_LIMIT, signal } = options
+  const { handlers = [], limit = DEFAULT_LIMIT, alongside, signal } = options
   for (const handler of handlers) checkEffect(handler)
   const unknown: EventName[] = []
   const attempts: { key: EventName; outcome: AttemptOutcome }[] = []
   let due = 0
   for (const scope of typeof scopes === 'string' ? [scopes] : scopes) {
-    const surrendered = await inShortTransaction(db, scope, (_tx, query) =>
-      queryFound<FoundRow>(query, db.register.leases.surrender, [scope, limit]),
-    )
-    unknown.push(...surrendered.map((row) => eventName(keyOf(scope, row))))
+    const surrendered = await inShortTransaction(db, scope, async (tx, query) => {
+      const rows = await queryFound<FoundRow>(query, db.register.leases.surrender, [scope, limit])
+      const events = rows.map((row) => toSurrendered(scope, row))
+      if (events.length > 0) await alongside?.(tx, events)
+      return events
+    })
+    unknown.push(...surrendered.map(({ key }) => key))
     for (let left = limit; left > 0 && handlers.length > 0 && !signal?.aborted; left -= 1) {
-      const done = await sweepOne(db, scope, handlers)
+      const done = await sweepOne(db, scope, handlers, alongside)
       if (done === null) break
       if (done.isSurrendered) unknown.push(done.key)
       else attempts.push({ key: done.key, outcome: done.outcome })
@@ -77,6 +89,7 @@ async function sweepOne<NativeTx>(
   db: Db<NativeTx>,
   scope: string,
   handlers: readonly SweepHandler<NativeTx>[],
+  alongside: SweepOptions<NativeTx>['alongside'],
 ): Promise<Swept | null> {
   const holder = uuidv7(db.now().getTime())
   const values = [
@@ -85,9 +98,11 @@ async function sweepOne<NativeTx>(
   ]
   const sentAt = performance.now()
   // Not again after a lost connection: what may have been claimed has a lease, and the next sweep finds it.
-  const [row] = await db.transaction(scope, (_tx, query) =>
-    queryFound<FoundRow>(query, db.register.leases.claim, values),
-  )
+  const row = await db.transaction(scope, async (tx, query) => {
+    const [claimed] = await queryFound<FoundRow>(query, db.register.leases.claim, values)
+    if (claimed?.state === 'unknown') await alongside?.(tx, [toSurrendered(scope, claimed)])
+    return claimed
+  })
   if (row === undefined) return null
   const key = keyOf(scope, row)
   const name = eventName(key)
@@ -97,6 +112,10 @@ async function sweepOne<NativeTx>(
   const reservation = toReservation(key, row, { holder, fingerprint: '', digests: null })
   const outcome = await carryOut(db, key, reservation, sentAt, handler)
   return { key: name, outcome, isSurrendered: reservation.verdict === 'unknown' }
+}
+
+function toSurrendered(scope: string, row: FoundRow): Surrendered {
+  return { key: eventName(keyOf(scope, row)), eventId: row.id, attempt: row.attempt }
 }
 
 function keyOf(scope: string, row: FoundRow): EventKey {
