@@ -1,2 +1,3 @@
 export { type ErrorCode, errors } from './errors.ts'
+export * from './register-schemas.ts'
 export * from './schemas.ts'

@@ -35,7 +35,7 @@ export const problem = z
   .loose()
   .meta({ id: 'Problem' })
 
-const text = (max: number) => z.string().trim().min(1).max(max)
+export const text = (max: number) => z.string().trim().min(1).max(max)
 export const countryCode = z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 code in capitals, such as DE')
 
 export const addressInput = z.object({
@@ -453,9 +453,12 @@ export const event = z
     externalId: z.string(),
     state: z.enum(['in_progress', 'completed', 'failed', 'unknown']),
     attempt: z.int(),
+    isFinal: z.boolean().describe('Failed, and nobody tries again'),
     copies: z.int().describe('How often it arrived, the first time included'),
     startedAt: time,
-    leaseUntil: time.nullable(),
+    leaseUntil: time.nullable().describe('Of work outside that is in progress: nobody else may take it before'),
+    nextAttemptAt: time.nullable().describe('Of work outside that failed: when it may be tried again'),
+    isStuck: z.boolean().describe('In progress beyond its lease: whoever was at it fell silent'),
     firstArrivedAt: time,
     lastArrivedAt: time,
     finishedAt: time.nullable(),
@@ -465,15 +468,31 @@ export const event = z
   })
   .meta({ id: 'Event' })
 
+export const eventNote = z
+  .object({
+    id,
+    type: z.string().describe('Such as `late_completed`, `unknown`, `resolved_as_completed` or `repeated`'),
+    attempt: z.int().nullable(),
+    author: z.string().nullable().describe('Who decided, where somebody did'),
+    note: z.string().nullable(),
+    data: z.unknown(),
+    recordedAt: time,
+  })
+  .meta({ id: 'EventNote' })
+
 export const eventDetail = event
-  .extend({ deliveries: z.array(delivery), effects: z.array(effect) })
+  .extend({
+    deliveries: z.array(delivery),
+    effects: z.array(effect),
+    notes: z.array(eventNote).describe('Words that came too late, decisions, repetitions on purpose'),
+  })
   .meta({ id: 'EventDetail' })
 
 export const reviewItem = z
   .object({
     id,
     key: z.string(),
-    kind: z.enum(['unclear', 'conflict', 'unapplied', 'failed', 'waiting', 'excess']),
+    kind: z.enum(['unclear', 'conflict', 'unapplied', 'failed', 'waiting', 'excess', 'unknown', 'stuck', 'given_up']),
     state: z.enum(['open', 'decided']),
     eventId: id,
     deliveryId: id.nullable(),
@@ -499,6 +518,23 @@ export const notification = z
   .meta({ id: 'Notification' })
 
 const note = z.string().trim().max(1000).nullish()
+
+export const workTarget = z.object({ type: text(200), id: text(1_000) }).describe('What it led to in the other system')
+
+/** How work outside ended, as a person or a look-up found out. */
+export const workDecision = z
+  .object({
+    outcome: z
+      .enum(['completed', 'failed', 'retry'])
+      .describe('It happened; it did not and shall not; it did not, and the next reservation is the next attempt'),
+    target: workTarget.optional(),
+    answer: z.unknown().optional().describe('What every later copy is told'),
+    note: text(1_000).describe('How it was found out'),
+  })
+  .meta({
+    id: 'WorkDecision',
+    examples: [{ outcome: 'completed', note: 'Found it in the print queue', target: { type: 'label', id: 'L-1' } }],
+  })
 
 export const reviewDecision = z
   .discriminatedUnion('decision', [
@@ -534,6 +570,7 @@ export const reviewDecision = z
     z
       .object({ decision: z.literal('apply'), note, invoiceId: id, amount: amount.optional() })
       .describe('Apply unapplied money to an invoice'),
+    workDecision.extend({ decision: z.literal('resolve') }).describe('Say how work outside ended'),
   ])
   .meta({ id: 'ReviewDecision' })
 

@@ -8,6 +8,7 @@ import {
   type MoneyContext,
   type MoneyFact,
 } from '../modules/money/index.ts'
+import { resolveWork, type WorkDecision } from '../modules/register/index.ts'
 import { decideReviewItem, findReviewItem, type ReviewItemRow } from '../modules/review-items/index.ts'
 import type { EventOutcome, FactResult } from '../pipeline/index.ts'
 import type { Tx } from '../platform/database.ts'
@@ -23,6 +24,7 @@ export type ItemDecision =
   | { readonly decision: 'enter'; readonly entry: Entry }
   | { readonly decision: 'book_difference' }
   | { readonly decision: 'apply'; readonly invoiceId: string; readonly amount: Money | null }
+  | { readonly decision: 'resolve'; readonly said: WorkDecision }
 
 /** What could not be read, as a person reads it. */
 export interface Entry {
@@ -45,6 +47,9 @@ const endings: Readonly<Record<ReviewItemRow['kind'], readonly ItemDecision['dec
   failed: ['retry', 'dismiss'],
   waiting: ['dismiss'],
   excess: ['dismiss'],
+  unknown: ['resolve'],
+  stuck: ['resolve', 'dismiss'],
+  given_up: ['resolve', 'dismiss'],
 }
 
 export function decisionsFor(item: ReviewItemRow): readonly ItemDecision['decision'][] {
@@ -91,7 +96,7 @@ export async function decideItem(
 
 async function carryOut(
   tx: Tx,
-  context: MoneyContext,
+  context: MoneyContext & { readonly actor: Actor },
   item: ReviewItemRow,
   decided: ItemDecision,
 ): Promise<readonly (FactResult | EventOutcome)[]> {
@@ -117,6 +122,9 @@ async function carryOut(
       const applied = await applyPayment(tx, context, paymentId, input, null)
       return [{ outcome: 'booked', applied, target: { type: 'payment', id: paymentId }, reason: null }]
     }
+    case 'resolve':
+      await resolveWork(tx, { clock: { now: () => context.now } }, context, item.event_id, decided.said)
+      return []
   }
 }
 

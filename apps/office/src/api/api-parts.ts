@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, recordAudit } from '../modules/audit/index.ts'
 import type { EndpointDirectory } from '../modules/integrations/index.ts'
-import { findApiKey } from '../modules/members/index.ts'
+import { type ApiScope, findApiKey } from '../modules/members/index.ts'
 import { type ApiWrite, type Pipeline, writeOnce } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
@@ -27,6 +27,10 @@ export interface Caller {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the key must be allowed to do. Left out: everything. */
+    scope?: ApiScope
+  }
   interface FastifyRequest {
     caller: Caller | null
     /** The body as it was sent, before defaults are filled in: what a repetition is compared with. */
@@ -34,7 +38,7 @@ declare module 'fastify' {
   }
 }
 
-/** Every route of `app` answers 401 without a valid key. */
+/** Every route of `app` answers 401 without a valid key, and 403 to one without the scope of the route. */
 export function requireApiKey(app: FastifyInstance, { db, clock }: ApiParts): void {
   app.addHook('onRoute', (route) => {
     const problems = { '4xx': problem, '5xx': problem }
@@ -48,6 +52,10 @@ export function requireApiKey(app: FastifyInstance, { db, clock }: ApiParts): vo
     const key = token === undefined ? null : await findApiKey(db, token, clock.now())
     if (key === null) {
       throw new AppError('unauthorized', 'Send a valid API key in the header: Authorization: Bearer <key>')
+    }
+    const needed = request.routeOptions.config.scope ?? 'full'
+    if (!key.scopes.includes('full') && !key.scopes.includes(needed)) {
+      throw new AppError('forbidden', `This key may not do this: it needs the scope ${needed}.`)
     }
     request.caller = { organizationId: key.organizationId, actor: { type: 'api_key', id: key.apiKeyId } }
   })

@@ -1,4 +1,4 @@
-import { event, eventDetail, id, pageOf, pageQuery } from '@einmal/contract'
+import { event, eventDetail, id, pageOf, pageQuery, workDecision } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { listActivitiesOfEvent } from '../modules/activities/index.ts'
@@ -17,12 +17,13 @@ import {
   type ReturnRow,
 } from '../modules/money/index.ts'
 import { listNotificationsByKey, listRecipients } from '../modules/notifications/index.ts'
-import { type EventRow, findEvent, listEvents } from '../modules/register/index.ts'
+import { type EventRow, findEvent, listEvents, listNotesOfEvent, type NoteRow } from '../modules/register/index.ts'
 import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { toJsonAmount } from '../platform/money.ts'
-import { type ApiParts, callerOf, toPage } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
+import { resolveAct } from './register-shapes.ts'
 
 const filter = pageQuery.extend({
   state: z.enum(['in_progress', 'completed', 'failed', 'unknown']).optional(),
@@ -31,7 +32,8 @@ const filter = pageQuery.extend({
   q: z.string().min(1).max(1024).optional().describe("The source's id of the event, exactly"),
 })
 
-export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) => {
+export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
+  const { db, clock } = parts
   app.get(
     '/events',
     {
@@ -49,7 +51,7 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) 
       const rows = await db.transaction(organizationId, (tx) =>
         listEvents(tx, organizationId, { state, source, kind, externalId: q }, cursor ?? null, limit + 1),
       )
-      return toPage(rows, limit, toEvent)
+      return toPage(rows, limit, (row) => toEvent(row, clock.now()))
     },
   )
 
@@ -70,7 +72,7 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) 
         if (row === undefined) throw new AppError('not_found', `There is no event ${request.params.id}.`)
         const deliveries = await listDeliveriesOfEvents(tx, organizationId, [row.id])
         return {
-          ...toEvent(row),
+          ...toEvent(row, clock.now()),
           deliveries: deliveries.map((delivery) => ({
             id: delivery.id,
             receivedAt: delivery.received_at.toISOString(),
@@ -80,10 +82,43 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) 
             answerStatus: delivery.answer_status,
           })),
           effects: await listEffects(tx, organizationId, row),
+          notes: (await listNotesOfEvent(tx, organizationId, row.id)).map(toNote),
         }
       })
     },
   )
+
+  app.post(
+    '/events/:id/resolve',
+    {
+      config: { scope: 'resolve' },
+      schema: {
+        tags: ['events', 'register'],
+        summary: 'Say how work outside ended',
+        description:
+          'Of work of which nobody knows how it ended, that failed, or whose program fell silent. Whoever was at it has lost it, and what is said later is kept beside it.',
+        params: z.object({ id }),
+        body: workDecision,
+        response: { 200: eventDetail.pick({ id: true, state: true }) },
+      },
+    },
+    (request, reply) =>
+      answerAct(parts, request, reply, 'event.resolve', movesNothing, (tx, context) =>
+        resolveAct(tx, parts, context, request.params.id, request.body),
+      ),
+  )
+}
+
+function toNote(row: NoteRow) {
+  return {
+    id: row.id,
+    type: row.type,
+    attempt: row.attempt,
+    author: row.author,
+    note: row.note,
+    data: row.data,
+    recordedAt: row.recorded_at.toISOString(),
+  }
 }
 
 interface Effect {
@@ -189,7 +224,7 @@ function toEffect(type: string, effectId: string, data: Record<string, unknown>)
   return { type, id: effectId, data }
 }
 
-function toEvent(row: EventRow) {
+function toEvent(row: EventRow, now: Date) {
   return {
     id: row.id,
     source: row.source,
@@ -197,9 +232,12 @@ function toEvent(row: EventRow) {
     externalId: row.external_id,
     state: row.state,
     attempt: row.attempt,
+    isFinal: row.is_final,
     copies: row.copies,
     startedAt: row.started_at.toISOString(),
     leaseUntil: row.lease_until?.toISOString() ?? null,
+    nextAttemptAt: row.next_attempt_at?.toISOString() ?? null,
+    isStuck: row.state === 'in_progress' && row.lease_until !== null && row.lease_until <= now,
     firstArrivedAt: row.first_arrived_at.toISOString(),
     lastArrivedAt: row.last_arrived_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,

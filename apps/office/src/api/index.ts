@@ -18,6 +18,7 @@ import { notificationRoutes } from './notification-routes.ts'
 import { paymentMoveRoutes } from './payment-move-routes.ts'
 import { paymentReturnRoutes } from './payment-return-routes.ts'
 import { paymentRoutes } from './payment-routes.ts'
+import { registerRoutes } from './register-routes.ts'
 import { reviewItemRoutes } from './review-item-routes.ts'
 import { timeLineRoutes } from './time-line-routes.ts'
 
@@ -36,6 +37,7 @@ export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, 
   await app.register(paymentMoveRoutes, parts)
   await app.register(paymentReturnRoutes, parts)
   await app.register(eventRoutes, parts)
+  await app.register(registerRoutes, parts)
   await app.register(reviewItemRoutes, parts)
   await app.register(notificationRoutes, parts)
   await app.register(auditRoutes, parts)

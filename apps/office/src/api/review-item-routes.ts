@@ -35,6 +35,7 @@ import {
   type WriteContext,
 } from './api-parts.ts'
 import { moneyOf, toMoneyAnswer, toRetryAnswer } from './money-shapes.ts'
+import { workDecisionOf } from './register-shapes.ts'
 
 const oneItem = z.object({ id })
 
@@ -223,6 +224,8 @@ async function toDecision(
       return { decision: body.decision }
     case 'apply':
       return { decision: 'apply', invoiceId: body.invoiceId, amount: moneyOf(body.amount) }
+    case 'resolve':
+      return { decision: 'resolve', said: workDecisionOf(body) }
     case 'retry': {
       if (failed !== null) {
         const told = failed.get()

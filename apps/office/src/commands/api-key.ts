@@ -2,6 +2,7 @@ import type { Config } from '../config.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import {
   type ApiKeySummary,
+  type ApiScope,
   type Auth,
   createApiKey,
   createAuth,
@@ -17,10 +18,18 @@ import { organizationOption, selectOrganization, selectOrganizations, withDataba
 import type { OrganizationName } from './queries.ts'
 import { moment, table, toJson } from './table.ts'
 
+/** What a key may do, in the words of the command line. */
+const scopes = {
+  full: ['full'],
+  register: ['register'],
+  'register+resolve': ['register', 'resolve'],
+} as const satisfies Record<string, readonly ApiScope[]>
+const scopeNames = Object.keys(scopes) as (keyof typeof scopes)[]
+
 export const command: Command = {
   name: 'api-key',
   usage: [
-    'create --name <text> [--organization <id or name>]',
+    'create --name <text> [--scope <scope>] [--organization <id or name>]',
     'list [--organization <id or name>] [--json]',
     'revoke <key id>',
   ],
@@ -31,6 +40,11 @@ export const command: Command = {
   options: {
     organization: { ...organizationOption, about: 'whose keys; needed to make one where there are several' },
     name: { type: 'string', value: '<text>', about: 'what the key is for, in your words' },
+    scope: {
+      type: 'string',
+      value: '<scope>',
+      about: `what the key may do: ${scopeNames.join(', ')}; full if not said`,
+    },
     json: { type: 'boolean', about: 'one line of JSON for a program, instead of text' },
   },
   wordsMax: 2,
@@ -80,11 +94,17 @@ async function openAuth(pool: ReturnType<typeof createPool>, config: Config, { n
 async function create(given: Given, surroundings: Surroundings): Promise<number> {
   const name = given.text('name')?.trim()
   if (name === undefined || name === '') throw new UsageError('Say what the key is for: --name <text>.')
+  const scope = given.choice('scope', scopeNames) ?? 'full'
   const made = await withKeys(surroundings, async ({ db, auth }) => {
     const organization = await selectOrganization(db, given.text('organization'))
     const owner = await findOwner(auth, organization.id)
     if (owner === null) throw new Refusal(`${organization.name} has no owner, and a key is made in an owner’s name.`)
-    const key = await createApiKey(auth, { organizationId: organization.id, userId: owner.userId, name })
+    const key = await createApiKey(auth, {
+      organizationId: organization.id,
+      userId: owner.userId,
+      name,
+      scopes: scopes[scope],
+    })
     await writeAudit({ db, auth }, surroundings, organization.id, 'api_key.create', key.apiKeyId, name)
     return { ...key, organization }
   })
@@ -108,11 +128,12 @@ async function list(given: Given, surroundings: Surroundings): Promise<number> {
   if (given.has('json')) print(toJson({ keys: keys.map(({ key }) => key) }))
   else if (keys.length === 0) print('There is no key.')
   else {
-    const heads = ['Organisation', 'Name', 'Begins with', 'State', 'Made', 'Key id']
+    const heads = ['Organisation', 'Name', 'Begins with', 'May', 'State', 'Made', 'Key id']
     const rows = keys.map(({ organization, key }) => [
       organization.name,
       key.name,
       key.start,
+      key.scopes.join(', '),
       stateOf(key, surroundings.clock.now()),
       moment(key.createdAt),
       key.id,

@@ -10,6 +10,7 @@ import { createDatabase, createPool } from '../platform/database.ts'
 import { armFault } from '../platform/fault-points.ts'
 import { createLog } from '../platform/log.ts'
 import { deriveSecret } from '../platform/secrets.ts'
+import { startWorker } from '../worker/index.ts'
 import { type Command, exitCodes, type Surroundings } from './command.ts'
 import { wordsFor } from './failure.ts'
 import { openServerDatabase } from './office-database.ts'
@@ -93,7 +94,12 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
     },
   })
   const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: config.baseUrl })
-  stops.unshift(closerOf(http), () => pipeline.drain())
+  const worker = startWorker({ db, clock, newId, log })
+  stops.unshift(
+    () => worker.stop(),
+    closerOf(http),
+    () => pipeline.drain(),
+  )
   await http.listen({ host: config.host, port: config.port })
   const { port } = http.server.address() as AddressInfo
   const url = `http://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`

@@ -20,7 +20,7 @@ import type { NewId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
 import type { AnyFactKind, Consequences, DecisionContext, FactResult, ToldFact } from './fact-kind.ts'
 import { onlyReviewItems, recordConsequences } from './record-consequences.ts'
-import { JoinedError, joinedRegister, registerDatabase } from './register-database.ts'
+import { inTransaction, registerDatabase } from './register-database.ts'
 
 /** An event on its way in, with the delivery that brought it if one did. */
 export interface ToldEvent {
@@ -96,14 +96,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return result
     },
     async submitIn(tx, told) {
-      try {
-        const joined = joinedRegister(tx, clock)
-        const [outcome] = await commitEvents(joined, told.organizationId, [toIncoming(told, newId)], work)
-        if (outcome === undefined) throw new Error('one event came in and none went out')
-        return toEventOutcome(outcome)
-      } catch (error) {
-        throw error instanceof JoinedError ? error.cause : error
-      }
+      const [outcome] = await inTransaction(tx, clock, (joined) =>
+        commitEvents(joined, told.organizationId, [toIncoming(told, newId)], work),
+      )
+      if (outcome === undefined) throw new Error('one event came in and none went out')
+      return toEventOutcome(outcome)
     },
     async recordFailedAttempt(told, error) {
       await recordFailure(register, toIncoming(told, newId), error)

@@ -15,5 +15,6 @@ export {
   factKind,
   type ToldFact,
 } from './fact-kind.ts'
-export { recordConsequences } from './record-consequences.ts'
+export { onlyReviewItems, recordConsequences } from './record-consequences.ts'
+export { inTransaction, registerDatabase } from './register-database.ts'
 export { type ApiWrite, type WriteAnswer, writeOnce } from './write-once.ts'

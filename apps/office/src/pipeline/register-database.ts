@@ -16,7 +16,7 @@ export function registerDatabase(db: Db, clock: Clock): EinmalDb<Tx> {
 }
 
 /** What went wrong in a transaction that is somebody else's to repeat. */
-export class JoinedError extends Error {
+class JoinedError extends Error {
   override readonly name = 'JoinedError'
 }
 
@@ -24,7 +24,7 @@ export class JoinedError extends Error {
  * The same inside a transaction that is under way: it begins none, ends none and repeats nothing, so that whatever is thrown comes
  * out as the cause of a `JoinedError`.
  */
-export function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
+function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
   return {
     register,
     now: () => clock.now(),
@@ -35,6 +35,15 @@ export function joinedRegister(tx: Tx, clock: Clock): EinmalDb<Tx> {
         throw new JoinedError('the transaction that this joined has to end', { cause: error })
       }
     },
+  }
+}
+
+/** Lets `work` use the register inside `tx`. What went wrong comes out as it was, for whoever repeats the whole. */
+export async function inTransaction<T>(tx: Tx, clock: Clock, work: (joined: EinmalDb<Tx>) => Promise<T>): Promise<T> {
+  try {
+    return await work(joinedRegister(tx, clock))
+  } catch (error) {
+    throw error instanceof JoinedError ? error.cause : error
   }
 }
 

@@ -11,12 +11,19 @@ export class AppError extends Error {
   readonly detail: string
   /** Facts a program needs to act, such as the version that is current now. */
   readonly extra: Readonly<Record<string, unknown>>
+  /** When the same may be asked again, where that is known. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(code: ErrorCode, detail: string, options: { cause?: unknown; extra?: Record<string, unknown> } = {}) {
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    options: { cause?: unknown; extra?: Record<string, unknown>; retryAfterSeconds?: number } = {},
+  ) {
     super(`${code}: ${detail}`, { cause: options.cause })
     this.code = code
     this.detail = detail
     this.extra = options.extra ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
   }
 }
 

@@ -20,6 +20,14 @@ export const faultPoints = [
   'pipeline.afterCommit',
   /** A number is taken, the invoice does not have it yet. */
   'money.afterNumber',
+  /** The reservation of a program is sent, not committed: nobody has the work. */
+  'register.beforeReserved',
+  /** Reserved, and the program was not told: it has to ask again. */
+  'register.afterReserved',
+  /** The word of its end is sent, not committed. */
+  'register.beforeWord',
+  /** The end is on record, and the program was not told. */
+  'register.afterWord',
 ] as const
 
 export type FaultPoint = (typeof faultPoints)[number]

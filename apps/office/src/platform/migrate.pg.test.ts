@@ -135,11 +135,14 @@ test('a migration waits for a lock for a limited time only', async () => {
   expect(await query(url, 'select value from seen')).toEqual([{ value: '10s' }, { value: '10s' }])
 })
 
-test("the register's table is what the library asks for, word for word", async () => {
-  const { createTable } = defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' })
-  const text = await readFile(join(migrations, '0002_create_register.sql'), 'utf8')
-  expect(text).toContain(`\n${createTable}\n`)
-})
+test.each(['createTable', 'createLeases', 'createWindows'] as const)(
+  "the register's tables are what the library asks for, word for word: %s",
+  async (part) => {
+    const register = defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' })
+    const text = await readFile(join(migrations, '0002_create_register.sql'), 'utf8')
+    expect(text).toContain(`\n${register[part]}\n`)
+  },
+)
 
 test('an owner without superuser rights migrates, and serves in the roles he made; one without CREATEROLE uses roles that exist', async () => {
   // A cluster of its own, because roles belong to the cluster.

@@ -23,9 +23,10 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (refusal.code === 'internal') request.log.error({ err: error, requestId: request.id }, 'fault')
   if (refusal.code === 'unavailable') {
     request.log.warn({ err: error, requestId: request.id }, 'the database is away or too busy')
-    reply.header('retry-after', RETRY_AFTER_SECONDS)
   }
-  if (refusal.code === 'in_progress') reply.header('retry-after', RETRY_AFTER_SECONDS)
+  if (refusal.retryAfterSeconds !== null || ['unavailable', 'in_progress'].includes(refusal.code)) {
+    reply.header('retry-after', refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
+  }
   const { status, title } = errors[refusal.code]
   // As text: an object would go through the route's own answer schema.
   return reply

@@ -63,6 +63,8 @@ export interface Tables {
     is_final: boolean
     holder: string
     lease_until: Date | null
+    next_attempt_at: Date | null
+    target_capability: 'accepts_key' | 'searchable' | 'neither'
     target_type: string | null
     target_id: string | null
     answer: Json | null
@@ -75,6 +77,19 @@ export interface Tables {
     started_at: Date
     finished_at: Date | null
   }
+  events_notes: {
+    id: string
+    event_id: string
+    organization_id: string
+    type: string
+    holder: string | null
+    attempt: number | null
+    author: string | null
+    note: string | null
+    data: Json | null
+    recorded_at: Date
+  }
+  due_work: { organization_id: string; due_at: Date | null }
   deliveries: {
     id: string
     organization_id: string
@@ -248,7 +263,7 @@ export interface Tables {
     id: string
     organization_id: string
     key: string
-    kind: 'unclear' | 'conflict' | 'unapplied' | 'failed' | 'waiting' | 'excess'
+    kind: 'unclear' | 'conflict' | 'unapplied' | 'failed' | 'waiting' | 'excess' | 'unknown' | 'stuck' | 'given_up'
     state: Generated<'open' | 'decided'>
     event_id: string
     delivery_id: string | null

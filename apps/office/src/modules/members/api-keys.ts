@@ -1,11 +1,22 @@
 import { defaultKeyHasher } from '@better-auth/api-key'
 import { type ApiKeyRow, type MembersDatabase, selectApiKeyByHash } from './queries.ts'
 
+/**
+ * What a key may do. `register`: use the register for programs outside. `resolve`: say how work of programs ended. `full`:
+ * everything.
+ */
+export const apiScopes = ['full', 'register', 'resolve'] as const
+export type ApiScope = (typeof apiScopes)[number]
+
 export interface ApiKeyIdentity {
   readonly organizationId: string
   readonly apiKeyId: string
   readonly name: string
+  readonly scopes: readonly ApiScope[]
 }
+
+/** Under which name the scopes stand among the permissions that better-auth keeps with a key. */
+export const SCOPES_OF = 'einmal'
 
 /** So long may a key that was disabled or deleted still be believed by a server that has just seen it. */
 const FOUND_FOR_MS = 5_000
@@ -46,7 +57,19 @@ export async function findApiKey(db: MembersDatabase, bearerToken: string, now: 
   }
   if (row === null || row.enabled !== true) return null
   if (row.expiresAt !== null && row.expiresAt.getTime() <= nowMs) return null
-  return { organizationId: row.organizationId, apiKeyId: row.id, name: row.name ?? '' }
+  const scopes = readScopes(row.permissions)
+  return { organizationId: row.organizationId, apiKeyId: row.id, name: row.name ?? '', scopes }
+}
+
+/** A key without permissions is one from before there were any. What cannot be read allows nothing. */
+export function readScopes(permissions: string | null): readonly ApiScope[] {
+  if (permissions === null) return ['full']
+  try {
+    const scopes = (JSON.parse(permissions) as Record<string, unknown>)[SCOPES_OF]
+    return apiScopes.filter((scope) => Array.isArray(scopes) && scopes.includes(scope))
+  } catch {
+    return []
+  }
 }
 
 function cacheOf(db: MembersDatabase): Cache {

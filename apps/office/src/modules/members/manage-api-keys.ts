@@ -1,3 +1,4 @@
+import { type ApiScope, readScopes } from './api-keys.ts'
 import type { Auth } from './auth.ts'
 
 /** What people may see of a key: never the key, never its hash. */
@@ -7,6 +8,7 @@ export interface ApiKeySummary {
   readonly name: string
   /** Its first characters, by which a person tells keys apart. */
   readonly start: string
+  readonly scopes: readonly ApiScope[]
   readonly isEnabled: boolean
   readonly createdAt: Date
   readonly expiresAt: Date | null
@@ -24,6 +26,7 @@ interface StoredKey {
   readonly enabled: boolean | null
   readonly createdAt: Date
   readonly expiresAt: Date | null
+  readonly permissions: string | null
 }
 
 /** The keys of an organisation, oldest first, revoked ones too. */
@@ -70,6 +73,7 @@ function toSummary(row: StoredKey): ApiKeySummary {
     organizationId: row.referenceId,
     name: row.name ?? '',
     start: row.start ?? '',
+    scopes: readScopes(row.permissions),
     isEnabled: row.enabled === true,
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,

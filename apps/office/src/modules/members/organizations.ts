@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type ApiScope, SCOPES_OF } from './api-keys.ts'
 import type { Auth, Role } from './auth.ts'
 
 interface NewOrganization {
@@ -56,9 +57,10 @@ export async function createOrganizationWithOwner(
 /** The key is in the answer and nowhere else: the database keeps its hash. `userId` must be allowed to make keys. */
 export async function createApiKey(
   auth: Auth,
-  { organizationId, userId, name }: { organizationId: string; userId: string; name: string },
+  key: { organizationId: string; userId: string; name: string; scopes?: readonly ApiScope[] },
 ): Promise<{ apiKey: string; apiKeyId: string }> {
-  const created = await auth.api.createApiKey({ body: { organizationId, userId, name } })
+  const { scopes = ['full'], ...rest } = key
+  const created = await auth.api.createApiKey({ body: { ...rest, permissions: { [SCOPES_OF]: [...scopes] } } })
   return { apiKey: created.key, apiKeyId: created.id }
 }
 

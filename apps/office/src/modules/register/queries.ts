@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely'
-import { listedIn, type Tx } from '../../platform/database.ts'
+import { type Db, listedIn, send, sendText, sql, type Tx } from '../../platform/database.ts'
 import type { Tables } from '../../platform/tables.ts'
 
 export type EventRow = Selectable<Tables['events']>
+export type NoteRow = Selectable<Tables['events_notes']>
 
 export interface EventFilter {
   readonly state?: EventRow['state'] | undefined
@@ -44,6 +45,23 @@ export async function findEvent(tx: Tx, organizationId: string, id: string): Pro
     .executeTakeFirst()
 }
 
+/** The id of the event with this key; `undefined` where there is none. */
+export async function findEventByName(
+  tx: Tx,
+  organizationId: string,
+  name: { readonly source: string; readonly kind: string; readonly id: string },
+): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('events')
+    .select('id')
+    .where('external_id', '=', name.id)
+    .where('kind', '=', name.kind)
+    .where('source', '=', name.source)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return row?.id
+}
+
 /** How often each of the events arrived. */
 export async function countCopies(tx: Tx, organizationId: string, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, number>()
@@ -54,4 +72,100 @@ export async function countCopies(tx: Tx, organizationId: string, ids: readonly 
     .where('id', 'in', ids)
     .execute()
   return new Map(rows.map((row) => [row.id, row.copies]))
+}
+
+/** What was said beside an event: words that came too late, decisions, repetitions on purpose. In the order of their coming. */
+export async function listNotesOfEvent(tx: Tx, organizationId: string, eventId: string): Promise<NoteRow[]> {
+  return tx
+    .selectFrom('events_notes')
+    .selectAll()
+    .where('event_id', '=', eventId)
+    .where('organization_id', '=', organizationId)
+    .orderBy('recorded_at')
+    .orderBy('id')
+    .execute()
+}
+
+/** Names the advisory lock that planning takes alone and reservations share. */
+function planningOf(organizationId: string): string {
+  return `einmal.due_work ${organizationId}`
+}
+
+/**
+ * Says that work of the organisation is due at `dueAt`, unless it is known to be due sooner. Sent, not awaited.
+ *
+ * Reservations share a lock with planning, so that none is left out of a plan that was made while it was under way, and wait for
+ * each other only where one brings the time forward.
+ */
+export function noteDueWork(tx: Tx, organizationId: string, dueAt: Date): void {
+  // A statement of its own: the next one has to see what planning did while this one waited for it.
+  void send(tx, sql`select pg_advisory_xact_lock_shared(hashtextextended(${planningOf(organizationId)}, 0))`)
+  void send(
+    tx,
+    sql`insert into due_work (organization_id, due_at)
+      select ${organizationId}::uuid, ${dueAt.toISOString()}::timestamptz
+      where not exists (select from due_work where organization_id = ${organizationId}::uuid and due_at <= ${dueAt.toISOString()}::timestamptz)
+      on conflict (organization_id) do update set due_at = least(due_work.due_at, excluded.due_at)`,
+  )
+}
+
+/**
+ * Takes organisations whose work is due, for `forMs`: other processes look past them until then, and whoever dies with them has
+ * kept them no longer than that.
+ */
+export async function takeDueOrganizations(db: Db, limit: number, forMs: number): Promise<string[]> {
+  const rows = await db.query<{ organization_id: string }>(
+    `with due as materialized (
+      select organization_id from due_work where due_at <= clock_timestamp() order by due_at limit $1 for update skip locked
+    )
+    update due_work as d set due_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    from due where d.organization_id = due.organization_id
+    returning d.organization_id`,
+    [limit, forMs],
+  )
+  return rows.map((row) => row.organization_id)
+}
+
+export interface StuckRow {
+  readonly id: string
+  readonly source: string
+  readonly kind: string
+  readonly external_id: string
+  readonly attempt: number
+}
+
+/** Key of the question about one attempt of an event. */
+const questionKey = (event: string) => `'register:' || ${event}.id || ':' || ${event}.attempt`
+
+/**
+ * Locks events whose lease has ended and about which nobody was asked yet, the longest ended first. Whoever takes one over
+ * waits, and finds the question asked.
+ */
+export async function lockStuckEvents(tx: Tx, organizationId: string, limit: number): Promise<StuckRow[]> {
+  return sendText<StuckRow>(
+    tx,
+    `select e.id, e.source, e.kind, e.external_id, e.attempt from events as e
+    where e.organization_id = $1::uuid and coalesce(e.lease_until, e.next_attempt_at) <= (select clock_timestamp())
+      and e.state = 'in_progress'
+      and not exists (select from review_items as r where r.key = ${questionKey('e')} and r.organization_id = $1::uuid)
+    order by coalesce(e.lease_until, e.next_attempt_at) limit $2 for no key update of e skip locked`,
+    [organizationId, limit],
+    'register_stuck',
+  )
+}
+
+/** Writes down when the next lease ends about which nobody was asked yet. Alone, while no reservation is under way. */
+export async function planDueWork(tx: Tx, organizationId: string): Promise<void> {
+  await send(tx, sql`select pg_advisory_xact_lock(hashtextextended(${planningOf(organizationId)}, 0))`)
+  await sendText(
+    tx,
+    `update due_work set due_at = (
+      select coalesce(e.lease_until, e.next_attempt_at) from events as e
+      where e.organization_id = $1::uuid and coalesce(e.lease_until, e.next_attempt_at) is not null and e.state = 'in_progress'
+        and not exists (select from review_items as r where r.key = ${questionKey('e')} and r.organization_id = $1::uuid)
+      order by coalesce(e.lease_until, e.next_attempt_at) limit 1)
+    where organization_id = $1::uuid`,
+    [organizationId],
+    'register_plan',
+  )
 }

@@ -10,9 +10,11 @@ export interface ReviewItem {
   readonly key: string
   /**
    * `unclear`: not understood. `conflict`: a known key with other content. `unapplied`: money on no invoice. `failed`: our
-   * fault, five times. `waiting`: money went back of a payment that is not here. `excess`: more went back than had come.
+   * fault, five times. `waiting`: money went back of a payment that is not here. `excess`: more went back than had come. Of work
+   * outside: `unknown`: nobody knows whether it happened. `stuck`: its program fell silent and could go on. `given_up`: it failed
+   * for good.
    */
-  readonly kind: 'unclear' | 'conflict' | 'unapplied' | 'failed' | 'waiting' | 'excess'
+  readonly kind: ReviewItemRow['kind']
   readonly eventId: string
   readonly deliveryId: string | null
   readonly data: Readonly<Record<string, unknown>>
