@@ -21,6 +21,7 @@ import { type EventRow, findEvent, listEvents, listNotesOfEvent, type NoteRow } 
 import { listReviewItemsOfEvent } from '../modules/review-items/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
+import { isId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
 import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
 import { resolveAct } from './register-shapes.ts'
@@ -167,7 +168,8 @@ interface About {
 
 async function whatItIsAbout(tx: Tx, organizationId: string, row: EventRow): Promise<About> {
   const { target_type: type, target_id: target } = row
-  if (target === null) return { facts: [], allocations: [], subjects: [], notificationKeys: [] }
+  // What a program did outside has an id of that system.
+  if (target === null || !isId(target)) return { facts: [], allocations: [], subjects: [], notificationKeys: [] }
   if (type === 'invoice') {
     const allocations = await listAllocationsOf(tx, organizationId, target)
     const invoice = await findInvoice(tx, organizationId, target)

@@ -57,6 +57,20 @@ async function question(opened: Case): Promise<string> {
   return `/review-items/${(await opened.desk())[0]?.id}`
 }
 
+const work = { source: 'shop', kind: 'label.print', id: 'order-1' }
+
+async function reservedToken(opened: Case): Promise<string> {
+  return String((await made(opened, '/register/reserve', work))['token'])
+}
+
+/** Work of which nobody knows how it ended. */
+async function unknownWork(opened: Case): Promise<string> {
+  return String((await made(opened, '/register/unknown', { token: await reservedToken(opened) }))['eventId'])
+}
+
+/** Steps of a program: they are named by the thing itself and by its token, and are once without a key. */
+const steps = ['reserve', 'complete', 'fail', 'unknown', 'heartbeat'].map((step) => `POST /api/v1/register/${step}`)
+
 const company = { name: 'Muster AG', points: [] }
 
 /** By the name that the contract gives the call. */
@@ -213,6 +227,27 @@ const writes: Readonly<Record<string, Write>> = {
     },
     body: nothing,
   },
+  'POST /api/v1/events/{id}/resolve': {
+    path: async (opened) => `/events/${await unknownWork(opened)}/resolve`,
+    body: () => ({ outcome: 'completed', note: 'found it' }),
+    other: () => ({ outcome: 'failed', note: 'found nothing' }),
+  },
+  'POST /api/v1/register/resolve': {
+    async path(opened) {
+      await unknownWork(opened)
+      return '/register/resolve'
+    },
+    body: () => ({ key: work, outcome: 'completed', note: 'found it' }),
+    other: () => ({ key: work, outcome: 'failed', note: 'found nothing' }),
+  },
+  'POST /api/v1/register/repeat': {
+    async path(opened) {
+      await made(opened, '/register/complete', { token: await reservedToken(opened) })
+      return '/register/repeat'
+    },
+    body: () => ({ key: work, reason: 'the label was torn' }),
+    other: () => ({ key: work, reason: 'the label was lost' }),
+  },
   'POST /api/v1/notifications/{id}/read': {
     async path(opened) {
       await pay(opened)
@@ -262,7 +297,26 @@ test('every call of the contract that writes is in this list', async () => {
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
   const writing = calls.filter((call) => /^(?!GET )\S+ \/api\/v1\//.test(call))
-  expect(Object.keys(writes).toSorted()).toEqual(writing.toSorted())
+  expect([...Object.keys(writes), ...steps].toSorted()).toEqual(writing.toSorted())
+})
+
+test('what a program says of its work is once for its token: said again, it is said again', async () => {
+  const opened = await fixture.openCase()
+  const say = (step: string, body: object, app = fixture.app) =>
+    app.post(opened.organization, `/register/${step}`, body)
+  const reserved = await say('reserve', work)
+  const token = reserved.body['token']
+  const ends = [
+    ['complete', { token, target: { type: 'label', id: 'L-1' } }],
+    ['complete', { token, target: { type: 'label', id: 'L-1' } }],
+  ] as const
+  for (const [step, body] of ends) {
+    for (const app of [fixture.app, fixture.otherApp]) expect(await say(step, body, app)).toMatchObject({ status: 200 })
+  }
+  expect(await say('fail', { token, error: { code: 'late' } })).toMatchObject({
+    status: 409,
+    body: { code: 'lease_lost' },
+  })
 })
 
 describe.each(Object.keys(writes))('%s', (call) => {
