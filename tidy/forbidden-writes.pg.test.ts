@@ -109,14 +109,14 @@ function wordsOf(text: string): string[] {
 /** Lines alone may go, and only those of a draft. */
 const withoutDelete = wordsOf(`
   activities allocations audit_entries contact_points contacts credit_allocations deals deliveries delivery_bodies
-  delivery_events domain_events events integrations invoice_adjustments invoices issued_documents money_subjects
-  notifications number_series payment_mentions payment_returns payments review_items`)
+  delivery_events domain_events events events_notes events_windows integrations invoice_adjustments invoices
+  issued_documents money_subjects notifications number_series payment_mentions payment_returns payments review_items`)
 
 const facts = wordsOf(`
   activities.data allocations.amount_minor allocations.invoice_id audit_entries.actor_id contact_points.contact_id
   contact_points.is_shared contact_points.value contacts.type credit_allocations.amount_minor
   credit_allocations.invoice_id deliveries.verdict delivery_bodies.hash domain_events.data events.external_id
-  events.fingerprint events.first_arrived_at invoice_adjustments.amount_minor invoice_adjustments.kind
+  events.fields events.fingerprint events.first_arrived_at events_notes.author events_notes.data events_notes.note invoice_adjustments.amount_minor invoice_adjustments.kind
   invoice_lines.net_minor invoices.type issued_documents.content issued_documents.number
   issued_documents.total_minor notifications.data payment_mentions.event_id payment_returns.amount_minor
   payment_returns.kind payment_returns.original_id payments.amount_minor payments.currency payments.event_id

@@ -22,8 +22,8 @@ async function list(text: string, values: unknown[] = []): Promise<string[]> {
   return rows.map((row) => Object.values(row).join(' '))
 }
 
-/** The directory that says whose an address is. It is read before the organisation is known, so it has no policy. */
-const directories = ['webhook_endpoints']
+/** Directories: whose an address is, and whose work is due. Read before the organisation is known, so they have no policy. */
+const directories = ['due_work', 'webhook_endpoints']
 
 /** Every column that the server's role may change. A fact's own columns are never here. */
 const changeable = [
@@ -48,6 +48,7 @@ const changeable = [
   'deals.title',
   'deals.version',
   'delivery_bodies.body',
+  'due_work.due_at',
   'events.answer',
   'events.attempt',
   'events.copies',
@@ -58,11 +59,14 @@ const changeable = [
   'events.is_final',
   'events.last_arrived_at',
   'events.lease_until',
+  'events.next_attempt_at',
   'events.started_at',
   'events.state',
   'events.target_capability',
   'events.target_id',
   'events.target_type',
+  'events_windows.opened_at',
+  'events_windows.ordinal',
   'integrations.is_enabled',
   'integrations.label',
   'integrations.settings',

@@ -1,4 +1,4 @@
-import { event, eventDetail, id, pageOf, pageQuery, workDecision } from '@einmal/contract'
+import { event, eventDetail, id, pageOf, pageQuery } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { listActivitiesOfEvent } from '../modules/activities/index.ts'
@@ -23,8 +23,7 @@ import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { isId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
-import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
-import { resolveAct } from './register-shapes.ts'
+import { type ApiParts, callerOf, toPage } from './api-parts.ts'
 
 const filter = pageQuery.extend({
   state: z.enum(['in_progress', 'completed', 'failed', 'unknown']).optional(),
@@ -33,8 +32,7 @@ const filter = pageQuery.extend({
   q: z.string().min(1).max(1024).optional().describe("The source's id of the event, exactly"),
 })
 
-export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
-  const { db, clock } = parts
+export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db, clock }) => {
   app.get(
     '/events',
     {
@@ -87,26 +85,6 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =
         }
       })
     },
-  )
-
-  app.post(
-    '/events/:id/resolve',
-    {
-      config: { scope: 'resolve' },
-      schema: {
-        tags: ['events', 'register'],
-        summary: 'Say how work outside ended',
-        description:
-          'Of work of which nobody knows how it ended, that failed, or whose program fell silent. Whoever was at it has lost it, and what is said later is kept beside it.',
-        params: z.object({ id }),
-        body: workDecision,
-        response: { 200: eventDetail.pick({ id: true, state: true }) },
-      },
-    },
-    (request, reply) =>
-      answerAct(parts, request, reply, 'event.resolve', movesNothing, (tx, context) =>
-        resolveAct(tx, parts, context, request.params.id, request.body),
-      ),
   )
 }
 

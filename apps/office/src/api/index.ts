@@ -18,9 +18,10 @@ import { notificationRoutes } from './notification-routes.ts'
 import { paymentMoveRoutes } from './payment-move-routes.ts'
 import { paymentReturnRoutes } from './payment-return-routes.ts'
 import { paymentRoutes } from './payment-routes.ts'
-import { registerRoutes } from './register-routes.ts'
+import { registerRoutes, workEndRoutes } from './register-routes.ts'
 import { reviewItemRoutes } from './review-item-routes.ts'
 import { timeLineRoutes } from './time-line-routes.ts'
+import { workDecisionRoutes } from './work-decision-routes.ts'
 
 export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, newId, pipeline, endpoints }) => {
   const parts: ApiParts = { db, clock, newId, pipeline, endpoints }
@@ -38,6 +39,8 @@ export const apiRoutes: FastifyPluginAsync<ApiParts> = async (app, { db, clock, 
   await app.register(paymentReturnRoutes, parts)
   await app.register(eventRoutes, parts)
   await app.register(registerRoutes, parts)
+  await app.register(workEndRoutes, parts)
+  await app.register(workDecisionRoutes, parts)
   await app.register(reviewItemRoutes, parts)
   await app.register(notificationRoutes, parts)
   await app.register(auditRoutes, parts)

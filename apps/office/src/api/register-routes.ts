@@ -2,51 +2,44 @@ import {
   completedWork,
   completeInput,
   doneWork,
-  event,
   extendedWork,
   failedWork,
   failInput,
   heartbeatInput,
-  repeatedWork,
-  repeatInput,
   reservedWork,
   reserveInput,
-  resolveInput,
   unknownInput,
   unknownWork,
 } from '@einmal/contract'
 import canonicalize from 'canonicalize'
 import type { LeasedReservation, Lost } from 'einmal'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
 import {
   completeWork,
   extendWork,
   failWork,
-  findWork,
   markWorkUnknown,
-  repeatWork,
   reserveWork,
   type WorkName,
 } from '../modules/register/index.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, callerOf, movesNothing } from './api-parts.ts'
-import { idFrom, readToken, resolveAct, toToken, workDecisionOf } from './register-shapes.ts'
+import { type ApiParts, callerOf } from './api-parts.ts'
+import { idFrom, readToken, toToken } from './register-shapes.ts'
 
 /** An answer is for the next program to read, and no place for files. */
 const BODY_MAX = 256 * 1024
 
 const MS = 1_000
 
+const common = { config: { scope: 'register' }, bodyLimit: BODY_MAX } as const
+const tags = ['register']
+
 /** The longest that a caller is told to wait before it asks again. */
 const ASK_AGAIN_MAX_SECONDS = 60
 
 export const registerRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
-  const { clock, newId } = parts
-  const common = { config: { scope: 'register' }, bodyLimit: BODY_MAX } as const
-  const tags = ['register']
-
   app.post(
     '/register/reserve',
     {
@@ -60,32 +53,32 @@ export const registerRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
         response: { 200: doneWork, 201: reservedWork },
       },
     },
-    async (request, reply) => {
-      const { organizationId, actor } = callerOf(request)
-      const { body } = request
-      const run = request.headers['idempotency-key']
-      const holder =
-        typeof run === 'string' && run.trim() !== ''
-          ? idFrom([organizationId, actor.type, actor.id, run.trim(), canonicalize(request.sentBody) ?? ''])
-          : newId()
-      const leaseMs = Math.round(body.leaseSeconds * MS)
-      const { name, reservation } = await reserveWork(parts, organizationId, {
-        ...{ name: nameOf(body), holder, target: body.target, leaseMs },
-        ...{ fingerprint: body.fingerprint, content: body.content },
-        waitMs: body.waitSeconds * MS,
-        signal: closedBy(reply),
-      })
-      if (reservation.verdict !== 'reserved') return answerKnown(reply, reservation, clock.now())
-      const { held, eventId, attempt, copies, leaseUntil, idempotencyKey, mustLookUp } = reservation
-      const { source, kind, id, generation } = name
-      return reply.status(201).send({
-        ...{ state: 'in_progress' as const, duplicate: false as const, eventId, attempt, copies },
-        ...{ token: toToken({ held, leaseMs }), leaseUntil: leaseUntil.toISOString(), idempotencyKey, mustLookUp },
-        key: { source, kind, id, generation },
-      })
-    },
+    (request, reply) => reserve(parts, request, reply, request.body),
   )
 
+  app.post(
+    '/register/heartbeat',
+    {
+      ...common,
+      schema: {
+        tags,
+        summary: 'Say that the work goes on',
+        body: heartbeatInput,
+        response: { 200: extendedWork },
+      },
+    },
+    async (request) => {
+      const { token, leaseSeconds } = request.body
+      const { held, leaseMs } = readToken(callerOf(request).organizationId, token)
+      const ended = await extendWork(parts, held, leaseSeconds === undefined ? leaseMs : leaseSeconds * MS)
+      if (ended.outcome === 'lost') throw lost(ended)
+      return { state: 'in_progress' as const, eventId: held.eventId, leaseUntil: ended.leaseUntil.toISOString() }
+    },
+  )
+}
+
+/** The words with which a program ends its work. Only its holder may say them, and may say them again. */
+export const workEndRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
   app.post(
     '/register/complete',
     {
@@ -157,78 +150,38 @@ export const registerRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
       return { state: 'unknown' as const, eventId: held.eventId }
     },
   )
+}
 
-  app.post(
-    '/register/heartbeat',
-    {
-      ...common,
-      schema: {
-        tags,
-        summary: 'Say that the work goes on',
-        body: heartbeatInput,
-        response: { 200: extendedWork },
-      },
-    },
-    async (request) => {
-      const { token, leaseSeconds } = request.body
-      const { held, leaseMs } = readToken(callerOf(request).organizationId, token)
-      const ended = await extendWork(parts, held, leaseSeconds === undefined ? leaseMs : leaseSeconds * MS)
-      if (ended.outcome === 'lost') throw lost(ended)
-      return { state: 'in_progress' as const, eventId: held.eventId, leaseUntil: ended.leaseUntil.toISOString() }
-    },
-  )
+async function reserve(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: z.infer<typeof reserveInput>,
+) {
+  const { organizationId } = callerOf(request)
+  const leaseMs = Math.round(body.leaseSeconds * MS)
+  const { name, reservation } = await reserveWork(parts, organizationId, {
+    ...{ name: nameOf(body), holder: holderOf(parts, request), target: body.target, leaseMs },
+    ...{ fingerprint: body.fingerprint, content: body.content },
+    waitMs: body.waitSeconds * MS,
+    signal: closedBy(reply),
+  })
+  if (reservation.verdict !== 'reserved') return answerKnown(reply, reservation, parts.clock.now())
+  const { held, eventId, attempt, copies, leaseUntil, idempotencyKey, mustLookUp } = reservation
+  const { source, kind, id, generation } = name
+  return reply.status(201).send({
+    ...{ state: 'in_progress', duplicate: false, eventId, attempt, copies },
+    ...{ token: toToken({ held, leaseMs }), leaseUntil: leaseUntil.toISOString(), idempotencyKey, mustLookUp },
+    key: { source, kind, id, generation },
+  })
+}
 
-  app.post(
-    '/register/resolve',
-    {
-      config: { scope: 'resolve' },
-      schema: {
-        tags,
-        summary: 'Say how work ended of which nobody knows',
-        description: 'As POST /events/{id}/resolve, by the name that the program gave it. Needs the scope resolve.',
-        body: resolveInput,
-        response: { 200: event.pick({ id: true, state: true }) },
-      },
-    },
-    (request, reply) =>
-      answerAct(parts, request, reply, 'event.resolve', movesNothing, async (tx, context) => {
-        const { key, ...decision } = request.body
-        const eventId = await findWork(tx, parts, context.organizationId, key)
-        return resolveAct(tx, parts, context, eventId, workDecisionOf(decision))
-      }),
-  )
-
-  app.post(
-    '/register/repeat',
-    {
-      config: { scope: 'resolve' },
-      schema: {
-        tags,
-        summary: 'Do a thing again on purpose',
-        description:
-          'Opens a new generation of a thing that is done; reserve it with `generation`. Copies of the first stay duplicates of the first.',
-        body: repeatInput,
-        response: { 201: repeatedWork },
-      },
-    },
-    (request, reply) =>
-      answerAct(parts, request, reply, 'event.repeat', movesNothing, async (tx, context) => {
-        const { key, reason } = request.body
-        const eventId = await findWork(tx, parts, context.organizationId, key)
-        const repeated = await repeatWork(tx, parts, context, key, reason)
-        if (repeated.outcome !== 'opened') {
-          const state = repeated.outcome === 'refused' ? repeated.state : 'gone'
-          throw new AppError('nothing_to_repeat', `The event is ${state}.`, { extra: { state } })
-        }
-        const { generation } = repeated
-        return {
-          status: 201,
-          body: { generation },
-          subject: { type: 'event', id: eventId },
-          data: { reason, generation },
-        }
-      }),
-  )
+/** The run that the header names, asking for the same; without the header, this request alone. */
+function holderOf({ newId }: ApiParts, request: FastifyRequest): string {
+  const { organizationId, actor } = callerOf(request)
+  const run = request.headers['idempotency-key']
+  if (typeof run !== 'string' || run.trim() === '') return newId()
+  return idFrom([organizationId, actor.type, actor.id, run.trim(), canonicalize(request.sentBody) ?? ''])
 }
 
 function nameOf({ source, kind, id, generation, fields, window }: z.infer<typeof reserveInput>): WorkName {

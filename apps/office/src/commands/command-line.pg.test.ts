@@ -289,7 +289,7 @@ describe('api-key', () => {
     const id = known?.apiKeyId ?? ''
 
     const listed = await run('api-key', 'list')
-    expect(listed.printed).toMatch(new RegExp(`^Anna GmbH +Shop +${key.slice(0, 12)} +valid +\\S+ +${id}$`, 'm'))
+    expect(listed.printed).toMatch(new RegExp(`^Anna GmbH +Shop +${key.slice(0, 12)} +full +valid +\\S+ +${id}$`, 'm'))
     expect(listed.printed + listed.said).not.toContain(key)
     const { keys } = JSON.parse((await run('api-key', 'list', '--organization', 'Anna GmbH', '--json')).printed)
     expect(keys).toMatchObject([{ id, name: 'Shop', isEnabled: true }])

@@ -178,8 +178,7 @@ describe('a program that falls silent', () => {
     const late = await register.say('complete', { token, target: { type: 'label', id: 'L-1' } })
     expect(late).toMatchObject({ status: 409, body: { code: 'lease_lost', state: 'unknown' } })
     const [item] = await opened.desk()
-    const { eventId } = item as unknown as { eventId: string }
-    expect(await eventOf(opened, eventId)).toMatchObject({
+    expect(await eventOf(opened, item?.eventId)).toMatchObject({
       state: 'unknown',
       notes: [{ type: 'late_completed', attempt: 1, data: { targetId: 'L-1' } }],
     })

@@ -33,6 +33,7 @@ export interface Case {
 
 export interface DeskItem {
   readonly id: string
+  readonly eventId: string
   readonly kind: string
   readonly data: Readonly<Record<string, unknown>>
   readonly decisions: readonly string[]

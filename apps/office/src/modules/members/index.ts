@@ -5,7 +5,7 @@
  * hash; an organisation is made together with its owner or not at all; nobody signs up uninvited.
  * Others may import what is exported here: ids and names, never a row, a password hash or a session token.
  */
-export { type ApiKeyIdentity, type ApiScope, apiScopes, findApiKey } from './api-keys.ts'
+export { type ApiKeyIdentity, type ApiScope, findApiKey } from './api-keys.ts'
 export { type Auth, type AuthSettings, createAuth } from './auth.ts'
 export { authRoutes } from './auth-routes.ts'
 export { type ApiKeySummary, findOwner, listApiKeys, revokeApiKey } from './manage-api-keys.ts'

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/test-database.ts'
+import { readScopes } from './api-keys.ts'
 import { authOptions } from './auth.ts'
 import {
   type Auth,
@@ -162,7 +163,20 @@ describe('API keys', () => {
       organizationId,
       apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       name: 'till',
+      scopes: ['full'],
     })
+  })
+
+  test.each([
+    [null, ['full']],
+    ['{"einmal":["register","resolve"]}', ['register', 'resolve']],
+    ['{"einmal":["everything"]}', []],
+    ['{"other":["full"]}', []],
+    ['{"einmal":"full"}', []],
+    ['half of {', []],
+    ['null', []],
+  ])('of which %s is on record may do %j, and what cannot be read allows nothing', (permissions, scopes) => {
+    expect(readScopes(permissions)).toEqual(scopes)
   })
 
   test('the key itself is not in the database', async () => {
