@@ -58,6 +58,25 @@ export const deskChecks: readonly Check[] = [
       where r.organization_id = $1 and r.${listed} and r.kind = 'failed' and r.state = 'open' and e.state = 'completed'`,
   },
   {
+    id: 'review.work',
+    title: 'A person was asked about all work outside that nobody can go on with, and about no other',
+    severity: 'wrong',
+    cause: `The question and the state that it is about come from different moments; one transaction writes both. ${pastTheServer}`,
+    remedy:
+      'Look at the event with `einmal events <id>`, look into the other system, and settle it with POST /api/v1/events/<id>/resolve. A question about work that is done can be decided as done. Then report it as a bug with the ids.',
+    sql: `select e.id as subject, 'nobody was asked' as problem, e.source, e.kind, e.external_id, e.state, e.attempt
+      from events as e
+      left join review_items as r on r.key = 'register:' || e.id || ':' || e.attempt and r.organization_id = $1
+      where e.organization_id = $1 and e.${listed} and e.source like 'external/%' and r.id is null
+        and (e.state = 'unknown' or (e.state = 'failed' and e.is_final and e.error_code not like 'resolved_as_%'))
+      union all
+      select r.id, 'the question is open, and the work went on', e.source, e.kind, e.external_id, e.state, e.attempt
+      from review_items as r
+      join events as e on e.id = r.event_id and e.organization_id = $1
+      where r.organization_id = $1 and r.${listed} and r.state = 'open' and r.kind in ('unknown', 'stuck', 'given_up')
+        and (e.state = 'completed' or r.key <> 'register:' || e.id || ':' || e.attempt)`,
+  },
+  {
     id: 'subject.named',
     title: 'What a time line, a domain event or a copy is about is on record in this organisation',
     severity: 'wrong',

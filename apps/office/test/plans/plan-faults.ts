@@ -19,8 +19,8 @@ export async function readIndexColumns(owner: pg.Pool): Promise<IndexColumns> {
 /** The column that all rows of an organisation share, in our tables and in those of the members. */
 const organizationColumns = ['organization_id', 'organizationId']
 
-/** The members of an organisation are few, and all of them are told. */
-const tablesReadWhole = ['member']
+/** The members of an organisation are few, and all of them are told; whether work is due is one row for each organisation. */
+const tablesReadWhole = ['member', 'due_work']
 
 /**
  * What is wrong with the plans of a statement, whatever the size of the database: a table read from end to end, or an
@@ -95,6 +95,7 @@ export function effortFaults(statement: MeasuredStatement): string[] {
   return statement.measurements.flatMap((measurement) => {
     const blocks = blocksOf(measurement)
     if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * rows) return []
+    console.log('DEBUG', statement.text, JSON.stringify(measurement.plan), JSON.stringify([...measurement.touched]))
     const most = [...measurement.touched].toSorted(([, a], [, b]) => b.blocks - a.blocks)[0]
     return [`${label} (${measurement.mode}): ${blocks} blocks for ${rows} rows, most of them in ${most?.[0]}`]
   })

@@ -31,6 +31,19 @@ function page(label: string, table: string): Entry {
 const register = defineRegister({ table: 'events', scopeColumn: 'organization_id', scopeType: 'uuid' })
 const registerStatements = ['reserveOne', 'reserveMany', 'reserveAgain', 'takeOver', 'complete', 'fail'] as const
 
+const leaseStatements = [
+  ...(['reserveLeased', 'peek', 'heartbeat', 'finish', 'resolve', 'surrender', 'countDue'] as const),
+  ...(['lockOriginal', 'openGeneration'] as const),
+] as const
+
+/** By the text itself: two statements of the library may begin alike. */
+function libraryEntry(name: string, text: string): Entry {
+  const own = oneLine(text)
+  return { label: `einmal.${name}`, matches: (sent) => sent === own }
+}
+
+const askedAbout = 'work that fell silent and was asked about stays in the way until somebody ends it'
+
 const listEvents = page('register.listEvents', 'events')
 
 function isFilteredByOrigin(text: string): boolean {
@@ -38,10 +51,9 @@ function isFilteredByOrigin(text: string): boolean {
 }
 
 export const entries: readonly Entry[] = [
-  ...registerStatements.map((name): Entry => {
-    const own = oneLine(register[name].text)
-    return { label: `einmal.${name}`, matches: (text) => text === own }
-  }),
+  ...registerStatements.map((name) => libraryEntry(name, register[name].text)),
+  ...leaseStatements.map((name) => libraryEntry(name, register.leases[name].text)),
+  libraryEntry('openWindow', register.memories.openWindow.text),
 
   entry('activities.recordActivities', /^insert into activities /),
   {
@@ -96,8 +108,8 @@ export const entries: readonly Entry[] = [
   },
   entry('deals.listDealsOfContact', /^select \* from "deals" where "contact_id" = /),
   entry('deliveries.findDelivery', /^select .* from "deliveries" as "delivery" inner join "delivery_bodies" /),
-  entry('deliveries.recordDeliveries hold', /^select pg_advisory_xact_lock_shared\(/),
-  entry('deliveries.pruneBodies hold', /^select pg_advisory_xact_lock\(hashtextextended/),
+  entry('deliveries.recordDeliveries hold', /^select pg_advisory_xact_lock_shared\(hashtextextended\(\$1, 0\)\)$/),
+  entry('deliveries.pruneBodies hold', /^select pg_advisory_xact_lock\(hashtextextended\(\$1, 0\)\)$/),
   { ...entry('deliveries.recordDeliveries', /^with new_bodies as \( insert into delivery_bodies /), rowsEach: 3 },
   entry('deliveries.listDeliveriesOfEvents', /^select .* from "delivery_events" as "link" inner join "deliveries" /),
   {
@@ -182,6 +194,17 @@ export const entries: readonly Entry[] = [
     mayWalk: 'most events share a few sources and kinds, so an index for this filter would be paid by every payment',
   },
   entry('register.findEvent', /^select \* from "events" where "id" = /),
+  entry('register.findEventByName', /^select "id" from "events" where "external_id" = /),
+  entry('register.listNotesOfEvent', /^select \* from "events_notes" where "event_id" = /),
+  entry('register.noteDueWork hold', /^select pg_advisory_xact_lock_shared\(.*due_work/),
+  entry('register.noteDueWork', /^insert into due_work /),
+  { ...entry('register.takeDueOrganizations', /^update due_work set due_at = clock_timestamp\(\) /), isPage: true },
+  {
+    ...entry('register.lockStuckEvents', /^select e\.id, e\.source, .* for no key update of e skip locked$/),
+    mayWalk: askedAbout,
+  },
+  entry('register.planDueWork hold', /^select pg_advisory_xact_lock\(.*due_work/),
+  { ...entry('register.planDueWork', /^update due_work set due_at = \( select /), mayWalk: askedAbout },
   entry('register.countCopies', /^select "id", "copies" from "events" /),
   entry('review-items.recordReviewItems', /^insert into review_items /),
   entry('review-items.answerReviewItems', /^update review_items /),

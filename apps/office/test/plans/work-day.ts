@@ -12,6 +12,7 @@ import { stripePaid, type TestOffice, type TestOrganization } from '../support/o
 import { workOnContacts } from './contact-work.ts'
 import { doHousework } from './housework.ts'
 import { workOnMoney } from './money-work.ts'
+import { workOnRegister } from './register-work.ts'
 
 /** An office at work over one connection of its own, whose plans live as long as it does. */
 export interface Desk {
@@ -35,6 +36,7 @@ export async function workThrough(desk: Desk, organization: TestOrganization, gr
   await readEverything(desk, organization, await writeEverything(desk, organization, grown), grown)
   await workOnContacts(desk.app, organization.apiKey, desk.office.newId(), grown)
   await workOnMoney(desk.app, organization, desk.office.newId(), grown)
+  await workOnRegister(desk, organization, desk.office.newId())
   await doHousework(desk.db, organization.organizationId, desk.office.clock.now())
 }
 
@@ -84,9 +86,11 @@ async function readEverything(
 interface Api {
   get(path: string): Promise<Record<string, unknown>>
   post(path: string, body: object | undefined, headers?: Record<string, string>): Promise<Record<string, unknown>>
+  /** A post that has to be refused. */
+  refused(path: string, body: object): Promise<void>
 }
 
-function apiOf(app: App, apiKey: string): Api {
+export function apiOf(app: App, apiKey: string): Api {
   const authorization = `Bearer ${apiKey}`
   const read = (path: string, response: { statusCode: number; body: string }) => {
     if (response.statusCode >= 300) throw new Error(`${path} answered ${response.statusCode}: ${response.body}`)
@@ -99,6 +103,11 @@ function apiOf(app: App, apiKey: string): Api {
     async post(path, body, headers = {}) {
       const request = { method: 'POST', url: `/api/v1${path}`, headers: { authorization, ...headers } } as const
       return read(path, await app.http.inject(body === undefined ? request : { ...request, payload: body }))
+    },
+    async refused(path, body) {
+      const request = { method: 'POST', url: `/api/v1${path}`, headers: { authorization }, payload: body } as const
+      const { statusCode } = await app.http.inject(request)
+      if (statusCode < 400 || statusCode >= 500) throw new Error(`${path} answered ${statusCode}`)
     },
   }
 }

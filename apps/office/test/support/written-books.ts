@@ -277,6 +277,10 @@ function writeOtherArrivals(book: Book): void {
   addLine(book, deal, 'deal.opened', 'deal.opened', opened, {})
   // Neither is a provider's news of money: a program's own key in the register, and a write that led to no single thing.
   addEvent(book, 'shop-1', { source: 'external/shop', kind: 'payment.exported' })
+  // What a program did outside has a name of that system, whatever it calls it; a question about it was answered when it was done.
+  const outside = { source: 'external/shop', kind: 'label.print', target: { type: 'payment', id: 'L-1' } }
+  const printed = addEvent(book, 'shop-2', outside)
+  ask(book, `register:${printed}:1`, 'stuck', printed, {}, 'completed')
   addEvent(book, 'key-export', { source: 'api', kind: 'payment.export' })
 }
 

@@ -86,11 +86,6 @@ export async function listNotesOfEvent(tx: Tx, organizationId: string, eventId: 
     .execute()
 }
 
-/** Names the advisory lock that planning takes alone and reservations share. */
-function planningOf(organizationId: string): string {
-  return `einmal.due_work ${organizationId}`
-}
-
 /**
  * Says that work of the organisation is due at `dueAt`, unless it is known to be due sooner. Sent, not awaited.
  *
@@ -99,12 +94,12 @@ function planningOf(organizationId: string): string {
  */
 export function noteDueWork(tx: Tx, organizationId: string, dueAt: Date): void {
   // A statement of its own: the next one has to see what planning did while this one waited for it.
-  void send(tx, sql`select pg_advisory_xact_lock_shared(hashtextextended(${planningOf(organizationId)}, 0))`)
+  void send(tx, sql`select pg_advisory_xact_lock_shared(hashtextextended('einmal.due_work ' || ${organizationId}, 0))`)
   void send(
     tx,
     sql`insert into due_work (organization_id, due_at)
       select ${organizationId}::uuid, ${dueAt.toISOString()}::timestamptz
-      where not exists (select from due_work where organization_id = ${organizationId}::uuid and due_at <= ${dueAt.toISOString()}::timestamptz)
+      where coalesce((select due_at from due_work where organization_id = ${organizationId}::uuid) > ${dueAt.toISOString()}::timestamptz, true)
       on conflict (organization_id) do update set due_at = least(due_work.due_at, excluded.due_at)`,
   )
 }
@@ -115,12 +110,11 @@ export function noteDueWork(tx: Tx, organizationId: string, dueAt: Date): void {
  */
 export async function takeDueOrganizations(db: Db, limit: number, forMs: number): Promise<string[]> {
   const rows = await db.query<{ organization_id: string }>(
-    `with due as materialized (
-      select organization_id from due_work where due_at <= clock_timestamp() order by due_at limit $1 for update skip locked
-    )
-    update due_work as d set due_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
-    from due where d.organization_id = due.organization_id
-    returning d.organization_id`,
+    `update due_work set due_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    where organization_id = any(array(
+      select organization_id from due_work where due_at <= (select clock_timestamp()) order by due_at limit $1
+      for update skip locked))
+    returning organization_id`,
     [limit, forMs],
   )
   return rows.map((row) => row.organization_id)
@@ -134,8 +128,9 @@ export interface StuckRow {
   readonly attempt: number
 }
 
-/** Key of the question about one attempt of an event. */
-const questionKey = (event: string) => `'register:' || ${event}.id || ':' || ${event}.attempt`
+/** Nobody was asked about this attempt yet. With an offset, so that it is looked up row by row and by the event. */
+const notAsked = `not exists (select from review_items as r where r.event_id = e.id and r.organization_id = $1::uuid
+  and r.key = 'register:' || e.id || ':' || e.attempt offset 0)`
 
 /**
  * Locks events whose lease has ended and about which nobody was asked yet, the longest ended first. Whoever takes one over
@@ -147,7 +142,7 @@ export async function lockStuckEvents(tx: Tx, organizationId: string, limit: num
     `select e.id, e.source, e.kind, e.external_id, e.attempt from events as e
     where e.organization_id = $1::uuid and coalesce(e.lease_until, e.next_attempt_at) <= (select clock_timestamp())
       and e.state = 'in_progress'
-      and not exists (select from review_items as r where r.key = ${questionKey('e')} and r.organization_id = $1::uuid)
+      and ${notAsked}
     order by coalesce(e.lease_until, e.next_attempt_at) limit $2 for no key update of e skip locked`,
     [organizationId, limit],
     'register_stuck',
@@ -156,13 +151,13 @@ export async function lockStuckEvents(tx: Tx, organizationId: string, limit: num
 
 /** Writes down when the next lease ends about which nobody was asked yet. Alone, while no reservation is under way. */
 export async function planDueWork(tx: Tx, organizationId: string): Promise<void> {
-  await send(tx, sql`select pg_advisory_xact_lock(hashtextextended(${planningOf(organizationId)}, 0))`)
+  await send(tx, sql`select pg_advisory_xact_lock(hashtextextended('einmal.due_work ' || ${organizationId}, 0))`)
   await sendText(
     tx,
     `update due_work set due_at = (
       select coalesce(e.lease_until, e.next_attempt_at) from events as e
       where e.organization_id = $1::uuid and coalesce(e.lease_until, e.next_attempt_at) is not null and e.state = 'in_progress'
-        and not exists (select from review_items as r where r.key = ${questionKey('e')} and r.organization_id = $1::uuid)
+        and ${notAsked}
       order by coalesce(e.lease_until, e.next_attempt_at) limit 1)
     where organization_id = $1::uuid`,
     [organizationId],

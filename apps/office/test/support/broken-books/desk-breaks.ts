@@ -47,6 +47,36 @@ export const deskBreaks: readonly Break[] = [
     ],
     subject: () => COPY,
   },
+  {
+    check: 'review.work',
+    what: 'nobody knows how work of a program ended, and nobody was asked',
+    statements: (books) => [
+      `update events set state = 'unknown', finished_at = null where id = '${eventOf(books, 'shop-1')}'`,
+    ],
+    subject: (books) => eventOf(books, 'shop-1'),
+    also: ['register.unknown'],
+  },
+  {
+    check: 'review.work',
+    what: 'work of a program failed for good, and nobody was asked',
+    statements: (books) => [
+      `update events set state = 'failed', is_final = true, error_code = 'offline' where id = '${eventOf(books, 'shop-1')}'`,
+    ],
+    subject: (books) => eventOf(books, 'shop-1'),
+    also: ['register.failed'],
+  },
+  ...['', ', attempt = attempt + 1'].map(
+    (change): Break => ({
+      check: 'review.work',
+      what: `a question is open about work that is done${change === '' ? '' : ' by a later attempt'}`,
+      statements: (books) => [
+        `update events set finished_at = finished_at${change} where id = '${eventOf(books, 'shop-2')}'`,
+        `update review_items set state = 'open', decided_at = null, decided_by = null, decision = null, id = '${COPY}'
+          where event_id = '${eventOf(books, 'shop-2')}'`,
+      ],
+      subject: () => COPY,
+    }),
+  ),
   ...['activities', 'domain_events'].map(
     (table): Break => ({
       check: 'subject.named',
