@@ -5,35 +5,19 @@ import { createApiKey } from '../../src/modules/members/index.ts'
 import { workOnce } from '../../src/worker/index.ts'
 import { type Case, createCaseFixture } from '../support/case-fixture.ts'
 import type { InProcessApp } from '../support/in-process-app.ts'
+import { endLeases, programOf } from '../support/program.ts'
 
 const fixture = createCaseFixture()
 
 const work = (more: object = {}) => ({ source: 'shop', kind: 'label.print', id: 'order-1', ...more })
 
 function registerOf(opened: Case, app: InProcessApp = fixture.app) {
-  const say = (step: string, body: object, headers: Record<string, string> = {}) =>
-    app.post(opened.organization, `/register/${step}`, body, headers)
+  const program = programOf(app, opened)
   return {
-    say,
-    reserve: (more: object = {}, headers: Record<string, string> = {}) => say('reserve', work(more), headers),
-    /** The token of a reservation that has to be there. */
-    async hold(more: object = {}): Promise<string> {
-      const { status, body } = await say('reserve', work(more))
-      expect({ status, body }).toMatchObject({ status: 201 })
-      return String(body['token'])
-    },
+    say: program.say,
+    reserve: (more: object = {}, headers: Record<string, string> = {}) => program.reserve(work(more), headers),
+    hold: (more: object = {}) => program.hold(work(more)),
   }
-}
-
-/** All leases of the organisation end now, as if their time had gone by. */
-async function endLeases({ organization: { organizationId } }: Case): Promise<void> {
-  const { owner } = fixture.office
-  await owner.query(
-    `update events set lease_until = clock_timestamp() - interval '1 microsecond'
-      where organization_id = $1 and state = 'in_progress'`,
-    [organizationId],
-  )
-  await owner.query(`update due_work set due_at = clock_timestamp() where organization_id = $1`, [organizationId])
 }
 
 async function notificationsOf({ organization: { organizationId } }: Case) {
@@ -153,7 +137,7 @@ describe('a thing that a program does', () => {
     const register = registerOf(opened)
     for (let attempt = 1; attempt <= 8; attempt += 1) {
       await register.hold({ target: 'accepts_key' })
-      await endLeases(opened)
+      await endLeases(fixture.office, opened)
     }
     expect(await register.reserve({ target: 'accepts_key' })).toMatchObject({
       status: 409,
@@ -168,7 +152,7 @@ describe('a program that falls silent', () => {
     const opened = await fixture.openCase()
     const register = registerOf(opened)
     const token = await register.hold()
-    await endLeases(opened)
+    await endLeases(fixture.office, opened)
     for (const app of [fixture.app, fixture.otherApp]) {
       expect(await registerOf(opened, app).reserve()).toMatchObject({ status: 409, body: { code: 'outcome_unknown' } })
     }
@@ -191,7 +175,7 @@ describe('a program that falls silent', () => {
     const opened = await fixture.openCase()
     const register = registerOf(opened)
     const first = await register.reserve({ target })
-    await endLeases(opened)
+    await endLeases(fixture.office, opened)
     const { idempotencyKey } = first.body
     expect(await register.reserve({ target })).toMatchObject({
       status: 201,
@@ -208,7 +192,7 @@ describe('a program that falls silent', () => {
     const [a, b] = [await fixture.openCase(), await fixture.openCase()]
     await registerOf(a).hold()
     await registerOf(b).hold({ target: 'accepts_key' })
-    for (const opened of [a, b]) await endLeases(opened)
+    for (const opened of [a, b]) await endLeases(fixture.office, opened)
     await Promise.all([letWorkerLook(), letWorkerLook(), letWorkerLook()])
     await letWorkerLook()
     expect(await a.desk()).toMatchObject([{ kind: 'unknown' }])
@@ -223,7 +207,7 @@ describe('a program that falls silent', () => {
     const opened = await fixture.openCase()
     const register = registerOf(opened)
     const { body } = await register.reserve({ target: 'accepts_key' })
-    await endLeases(opened)
+    await endLeases(fixture.office, opened)
     await letWorkerLook()
     const { body: page } = await fixture.app.get(opened.organization, '/events?state=in_progress')
     expect(page['items']).toMatchObject([{ id: body['eventId'], isStuck: true, startedAt: expect.any(String) }])
@@ -237,7 +221,7 @@ describe('a program that falls silent', () => {
     const opened = await fixture.openCase()
     const register = registerOf(opened)
     const token = await register.hold({ target: 'accepts_key' })
-    await endLeases(opened)
+    await endLeases(fixture.office, opened)
     await letWorkerLook()
     expect(await register.say('heartbeat', { token })).toMatchObject({ status: 200 })
     expect(await register.say('complete', { token })).toMatchObject({ status: 200 })
@@ -258,7 +242,7 @@ describe('a program that falls silent', () => {
     expect(await dueAt()).toBe(body['leaseUntil'])
     const { body: sooner } = await registerOf(opened).reserve({ id: 'order-2', leaseSeconds: 60 })
     expect(await dueAt()).toBe(sooner['leaseUntil'])
-    await endLeases(opened)
+    await endLeases(fixture.office, opened)
     await letWorkerLook()
     expect(await dueAt()).toBe(null)
   })

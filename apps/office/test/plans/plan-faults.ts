@@ -95,7 +95,6 @@ export function effortFaults(statement: MeasuredStatement): string[] {
   return statement.measurements.flatMap((measurement) => {
     const blocks = blocksOf(measurement)
     if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * rows) return []
-    console.log('DEBUG', statement.text, JSON.stringify(measurement.plan), JSON.stringify([...measurement.touched]))
     const most = [...measurement.touched].toSorted(([, a], [, b]) => b.blocks - a.blocks)[0]
     return [`${label} (${measurement.mode}): ${blocks} blocks for ${rows} rows, most of them in ${most?.[0]}`]
   })
