@@ -96,8 +96,16 @@ export function effortFaults(statement: MeasuredStatement): string[] {
     const blocks = blocksOf(measurement)
     if (blocks <= BLOCKS_PER_STATEMENT + BLOCKS_PER_ROW * rows) return []
     const most = [...measurement.touched].toSorted(([, a], [, b]) => b.blocks - a.blocks)[0]
-    return [`${label} (${measurement.mode}): ${blocks} blocks for ${rows} rows, most of them in ${most?.[0]}`]
+    const by = indexesIn(measurement.plan).join(', ')
+    return [`${label} (${measurement.mode}): ${blocks} blocks for ${rows} rows, most of them in ${most?.[0]}, by ${by}`]
   })
+}
+
+/** Each index that a plan enters, with what it enters it by. */
+function indexesIn(node: PlanNode): string[] {
+  const index = node['Index Name']
+  const own = index === undefined ? [] : [`${index} (${node['Index Cond'] ?? 'no condition'})`]
+  return [...own, ...(node.Plans ?? []).flatMap(indexesIn)]
 }
 
 function blocksOf({ touched }: Measurement): number {
