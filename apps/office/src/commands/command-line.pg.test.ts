@@ -261,6 +261,30 @@ describe('events', () => {
     ])
   })
 
+  test('shows work outside that is under way with its start, and what was said beside it', async () => {
+    const id = first.events['shop-1'] ?? ''
+    const rows = await owner.query('select state, finished_at, lease_until from events where id = $1', [id])
+    const { state, finished_at, lease_until } = rows.rows[0]
+    await owner.query(
+      `update events set state = 'in_progress', finished_at = null, lease_until = '2026-01-02T10:00:00Z' where id = $1`,
+      [id],
+    )
+    await owner.query(
+      `insert into events_notes (event_id, organization_id, type, attempt, author, note, recorded_at)
+        values ($1, $2, 'late_completed', 1, null, 'printed after all', now())`,
+      [id, first.organizationId],
+    )
+    const { printed } = await run('events', id)
+    expect(printed).toMatch(/^Under way {5}since \S+, lease until 2026-01-02T10:00:00Z$/m)
+    expect(printed).toMatch(/late_completed +1 +printed after all/)
+    const event = JSON.parse((await run('events', id, '--json')).printed)
+    expect(event).toMatchObject({ state: 'in_progress', notes: [{ type: 'late_completed' }] })
+    await owner.query('delete from events_notes where event_id = $1', [id])
+    await owner.query('update events set state = $2, finished_at = $3, lease_until = $4 where id = $1', [
+      ...[id, state, finished_at, lease_until],
+    ])
+  })
+
   test('one that there is not: ends with 1', async () => {
     const id = '00000000-0000-7000-8000-000000000000'
     expect(await run('events', id)).toEqual({ code: 1, printed: '', said: `There is no event ${id}.\n` })

@@ -1,5 +1,5 @@
 import { listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
-import { type EventRow, findEvent, listEvents } from '../modules/register/index.ts'
+import { type EventRow, findEvent, listEvents, listNotesOfEvent, type NoteRow } from '../modules/register/index.ts'
 import type { Db } from '../platform/database.ts'
 import { isId } from '../platform/ids.ts'
 import { type Command, exitCodes, type Given, Refusal, type Surroundings, UsageError } from './command.ts'
@@ -85,10 +85,11 @@ async function showOne(id: string, given: Given, surroundings: Surroundings): Pr
     }
     throw new Refusal(`There is no event ${id}.`)
   })
-  const { organization, row, deliveries } = found
+  const { organization, row, deliveries, notes } = found
   if (given.has('json')) {
-    print(toJson({ organizationId: organization.id, ...toEvent(row), deliveries: deliveries.map(toDelivery) }))
-  } else for (const line of oneText(organization.name, row, deliveries)) print(line)
+    const parts = { deliveries: deliveries.map(toDelivery), notes: notes.map(toNote) }
+    print(toJson({ organizationId: organization.id, ...toEvent(row), ...parts }))
+  } else for (const line of oneText(organization.name, row, deliveries, notes)) print(line)
   return exitCodes.done
 }
 
@@ -98,11 +99,17 @@ async function readEvent(db: Db, organizationId: string, id: string) {
   return db.transaction(organizationId, async (tx) => {
     const row = await findEvent(tx, organizationId, id)
     if (row === undefined) return null
-    return { row, deliveries: await listDeliveriesOfEvents(tx, organizationId, [id]) }
+    const deliveries = await listDeliveriesOfEvents(tx, organizationId, [id])
+    return { row, deliveries, notes: await listNotesOfEvent(tx, organizationId, id) }
   })
 }
 
-function oneText(organization: string, row: EventRow, deliveries: readonly DeliveryRow[]): string[] {
+function oneText(
+  organization: string,
+  row: EventRow,
+  deliveries: readonly DeliveryRow[],
+  notes: readonly NoteRow[],
+): string[] {
   const target = row.target_id === null ? 'nothing' : `${row.target_type} ${row.target_id}`
   const fields: [string, string][] = [
     ['Organisation', organization],
@@ -110,6 +117,10 @@ function oneText(organization: string, row: EventRow, deliveries: readonly Deliv
     ['Key', `${row.source}, ${row.kind}, ${row.external_id}`],
     ['State', `${row.state}, attempt ${row.attempt}`],
     ['Arrived', `${row.copies} ×, first ${moment(row.first_arrived_at)}, last ${moment(row.last_arrived_at)}`],
+    // Only of work outside that is under way.
+    ...(row.lease_until === null
+      ? []
+      : [['Under way', `since ${moment(row.started_at)}, lease until ${moment(row.lease_until)}`] as [string, string]]),
     ['Led to', target],
     ['Answer', row.answer === null ? 'none' : toJson(row.answer)],
     ...(row.error_code === null
@@ -117,6 +128,7 @@ function oneText(organization: string, row: EventRow, deliveries: readonly Deliv
       : [['Error', `${row.error_code}: ${row.error_message ?? ''}`] as [string, string]]),
   ]
   const lines = fields.map(([name, value]) => `${name.padEnd(12)}  ${value}`)
+  if (notes.length > 0) lines.push('', ...notesText(notes))
   if (deliveries.length === 0)
     return [...lines, '', 'No delivery is on record: it came through the API, or all its answers were lost.']
   const heads = ['Received', 'Outcome', 'Verdict', 'Answered', 'Reason', 'Delivery']
@@ -131,6 +143,23 @@ function oneText(organization: string, row: EventRow, deliveries: readonly Deliv
   return [...lines, '', ...table(heads, rows)]
 }
 
+/** Words that came too late, decisions, repetitions on purpose. */
+function notesText(notes: readonly NoteRow[]): string[] {
+  const rows = notes.map((each) => [
+    moment(each.recorded_at),
+    each.type,
+    each.attempt ?? '',
+    each.author ?? '',
+    each.note ?? '',
+  ])
+  return table(['Noted', 'What', 'Attempt', 'By', 'Note'], rows)
+}
+
+function toNote(row: NoteRow) {
+  const { id, type, attempt, author, note, data } = row
+  return { id, type, attempt, author, note, data, recordedAt: row.recorded_at }
+}
+
 /** As in the API. */
 function toEvent(row: EventRow) {
   return {
@@ -140,7 +169,11 @@ function toEvent(row: EventRow) {
     externalId: row.external_id,
     state: row.state,
     attempt: row.attempt,
+    isFinal: row.is_final,
     copies: row.copies,
+    startedAt: row.started_at,
+    leaseUntil: row.lease_until,
+    nextAttemptAt: row.next_attempt_at,
     firstArrivedAt: row.first_arrived_at,
     lastArrivedAt: row.last_arrived_at,
     finishedAt: row.finished_at,
