@@ -290,7 +290,7 @@ async function recordIn<NativeTx>(
 const MAX_WRITES = 5
 
 /** The effect has happened, or may have: its word is worth more than one try, whatever the database says. */
-async function writeDespite<T>(send: () => Promise<T>, pause: (ms: number) => Promise<void>): Promise<T> {
+export async function writeDespite<T>(send: () => Promise<T>, pause: (ms: number) => Promise<void>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await send()

@@ -286,18 +286,23 @@ export async function heartbeat<NativeTx>(
   })
 }
 
-function toValues(held: Held): unknown[] {
+export function toValues(held: Held): unknown[] {
   return [held.scope, held.eventId, held.holder, held.attempt]
 }
 
 /** How an attempt ended, in the word of whoever made it. */
 type Word =
   | { readonly state: 'completed'; readonly completion: Completion }
-  | { readonly state: 'failed'; readonly error: EventError; readonly isFinal: boolean; readonly retryAfterMs: number }
+  | {
+      readonly state: 'failed'
+      readonly error: EventError
+      readonly isFinal: boolean
+      readonly retryAfterMs: number | null
+    }
   | { readonly state: 'unknown'; readonly error: EventError; readonly completion: Completion }
 
 /** The columns of an end, as the statements take them. */
-function toEndValues(word: Word): unknown[] {
+export function toEndValues(word: Word): unknown[] {
   const { target, answer } = toColumns(word.state === 'failed' ? {} : word.completion)
   const error = word.state === 'completed' ? null : word.error
   const isFinal = word.state === 'failed' && word.isFinal
@@ -308,7 +313,7 @@ function toEndValues(word: Word): unknown[] {
   ].map((value) => value ?? null)
 }
 
-interface Ended {
+export interface Ended {
   id: string
   attempt: number
   state: EventState
@@ -367,17 +372,19 @@ export interface Failed {
  * promise about `alongside`.
  *
  * @param options.final no later arrival tries again.
- * @param options.retryAfterMs when the next attempt is due, from now by the database's clock. Default at once.
+ * @param options.retryAfterMs when the next attempt is due, from now by the database's clock. Default at once. `null`: at once
+ *   too, and only for whoever comes with the event again; no sweep looks for it.
  */
 export async function failLeased<NativeTx>(
   db: Db<NativeTx>,
   held: Held,
   error: EventError,
-  options: { readonly final?: boolean; readonly retryAfterMs?: number } = {},
+  options: { readonly final?: boolean; readonly retryAfterMs?: number | null } = {},
   alongside?: (tx: NativeTx) => Promise<void>,
 ): Promise<Failed | Lost> {
   const isFinal = options.final ?? false
-  const word = { state: 'failed', error, isFinal, retryAfterMs: options.retryAfterMs ?? 0 } as const
+  const { retryAfterMs = 0 } = options
+  const word = { state: 'failed', error, isFinal, retryAfterMs } as const
   const { lost, nextAttemptAt } = await finish(db, held, word, alongside)
   return lost ?? { outcome: 'failed', isFinal, willRetryAt: nextAttemptAt }
 }
