@@ -20,7 +20,7 @@ describe('the README is true', () => {
     expect(examples.length).toBeGreaterThan(0)
     const shown = new Set(examples.map(({ file }) => file))
     const files = await readdir(join(root, 'examples'))
-    const own = files.filter((file) => /^(once|group|attempt)-with-.*\.ts$/.test(file))
+    const own = files.filter((file) => /^(once|group|attempt|idempotency-key)-with-.*\.ts$/.test(file))
     for (const file of own) expect(shown).toContain(`examples/${file}`)
   })
 
