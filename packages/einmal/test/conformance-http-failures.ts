@@ -116,22 +116,29 @@ export function failsOverHttp(serve: Serve): void {
   })
 
   describe('a process that dies or stops', () => {
-    test('between handler and record: nobody knows, and the late answer changes nothing (IDEM-01, IDEM-03)', async () => {
-      const dead = world.holdAt('attempt.afterPerform')
-      const app = await world.start()
-      const first = app.start()
-      await dead.reached
-      expectProblem(await app.send(), 409, 'in_progress')
-      await endLease(world.database.pool, world.idOf())
-      expectProblem(await app.send(), 409, 'outcome_unknown')
-      dead.resume()
-      expectProblem(await first.received, 409, 'outcome_unknown')
-      expect(world.calls).toHaveLength(1)
-      expect((await findNotes(world.database.pool, world.idOf())).map(({ type }) => type)).toEqual(['late_completed'])
-    })
+    test.each(['outside', 'transactional'] as const)(
+      'between the %s handler and the record: nobody knows, and the late answer changes nothing (IDEM-01, IDEM-03)',
+      async (effect) => {
+        const dead = world.holdAt('attempt.afterPerform')
+        const app = await world.start({ effect })
+        const first = app.start()
+        await dead.reached
+        expectProblem(await app.send(), 409, 'in_progress')
+        await endLease(world.database.pool, world.idOf())
+        expectProblem(await app.send(), 409, 'outcome_unknown')
+        dead.resume()
+        expectProblem(await first.received, 409, 'outcome_unknown')
+        expect(world.calls).toHaveLength(1)
+        expect((await findNotes(world.database.pool, world.idOf())).map(({ type }) => type)).toEqual(['late_completed'])
+      },
+    )
 
     test('of a repeatable handler: the next request runs, and the late one is told its answer (IDEM-03)', async () => {
       const dead = world.holdAt('attempt.afterPerform')
+      world.handle = async () => {
+        const number = world.calls.length
+        return { status: 201, json: { number }, headers: { location: `/orders/${number}` } }
+      }
       const app = await world.start({ effect: 'repeatable' })
       const first = app.start()
       await dead.reached
@@ -233,6 +240,15 @@ export function failsOverHttp(serve: Serve): void {
       await proxy.close()
     })
 
+    test('with a longer answer than is kept is there once, and a copy is told that it is done', async () => {
+      world.handle = async () => ({ commit: async () => ({ status: 201, body: 'x'.repeat(70_000) }) })
+      const app = await world.start({ effect: 'repeatable' })
+      expect((await app.send()).text).toHaveLength(70_000)
+      const copy = await app.send()
+      expect([copy.status, copy.json()]).toEqual([201, { duplicate: true, answerKept: false }])
+      expect(JSON.stringify((await world.rowOf())?.answer).length).toBeLessThan(200)
+    })
+
     test('is no place for a refusal', async () => {
       world.handle = async () => ({ commit: async () => ({ status: 422, body: 'no' }) })
       const app = await world.start({ effect: 'repeatable' })
@@ -324,6 +340,16 @@ export function failsOverHttp(serve: Serve): void {
       const copy = await app.send()
       expect([copy.status, copy.json(), copy.headers['idempotent-replayed']]).toEqual([201, { done: true }, 'true'])
       expect(world.calls).toHaveLength(1)
+    })
+
+    test('a handler that never answers a client who has left holds its key for ten leases and no longer', async () => {
+      const app = await world.start({ leaseMs: 400, wait: { maxMs: 60_000 } })
+      const held = world.holdHandler()
+      const first = app.start()
+      await held.started
+      first.leave()
+      expectProblem(await app.send(), 409, 'outcome_unknown')
+      held.finish()
     })
 
     test('without the database nothing runs, and the client is told to come again', async () => {

@@ -19,7 +19,7 @@ export function conformsOverHttp(serve: Serve): void {
       },
       bytes: {
         status: 200,
-        bytes: Uint8Array.from([0, 255, 254, 10, 0, 200]),
+        bytes: Uint8Array.from([255, 254, 10, 200, 13]),
         headers: { 'content-type': 'application/octet-stream' },
       },
       'a text with NUL': {

@@ -88,7 +88,7 @@ function toResponse(context: HonoContextLike, { status, headers, body }: FinalAn
 
 /**
  * The response, when it is on record, or what to say instead. One that is there as a whole is held back until then; of one
- * that is streamed, only the end is.
+ * that is streamed, or longer than is kept, only the end is.
  */
 async function record<NativeTx>(
   response: Response,
