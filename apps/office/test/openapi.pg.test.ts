@@ -1,23 +1,36 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type App, createApp } from '../src/app.ts'
 import { createLog } from '../src/platform/log.ts'
 import { createTestOffice, type TestOffice } from './support/office.ts'
 
+type Schema = Extract<Parameters<typeof z.fromJSONSchema>[0], object>
+
+interface Body {
+  readonly content?: { readonly 'application/json'?: { readonly schema: Schema } }
+}
+
 interface Operation {
   readonly security?: unknown
   readonly summary?: string
-  readonly responses: Readonly<Record<string, unknown>>
+  readonly requestBody?: Body
+  readonly responses: Readonly<Record<string, Body>>
 }
 
 let office: TestOffice
 let app: App
 let operations: { readonly call: string; readonly operation: Operation }[]
+let named: Readonly<Record<string, Schema>>
 
 beforeAll(async () => {
   office = await createTestOffice()
   app = await createApp({ ...office, log: createLog('silent'), baseUrl: 'http://localhost:3000' })
   const answer = await app.http.inject({ method: 'GET', url: '/api/docs/openapi.json' })
-  const { paths } = answer.json<{ paths: Record<string, Record<string, Operation>> }>()
+  const { paths, components } = answer.json<{
+    paths: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, Schema> }
+  }>()
+  named = components.schemas
   operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ call: `${method.toUpperCase()} ${path}`, operation })),
   )
@@ -104,3 +117,29 @@ test('every call under /api/v1 asks for an API key, in the contract and in fact'
 test('every call says in a sentence what it does', () => {
   expect(operations.filter(({ operation }) => !operation.summary)).toEqual([])
 })
+
+test('every call of the register has examples of what is sent and answered, and each is of its own shape', () => {
+  const calls = operations.filter(({ call }) => call.startsWith('POST /api/v1/register/'))
+  expect(calls).toHaveLength(7)
+  for (const { call, operation } of calls) {
+    const { requestBody = {}, responses } = operation
+    const answers = Object.entries(responses).filter(([status]) => /^2\d\d$/.test(status))
+    expect(answers.length, call).toBeGreaterThan(0)
+    for (const [what, body] of [['request', requestBody] as const, ...answers]) {
+      const schema = schemaOf(body)
+      const examples: readonly unknown[] = schema.examples ?? []
+      expect(examples.length, `${call} ${what}`).toBeGreaterThan(0)
+      const { error } = z.array(z.fromJSONSchema(withoutExamples(schema))).safeParse(examples)
+      expect(error?.issues ?? [], `${call} ${what}`).toEqual([])
+    }
+  }
+})
+
+function schemaOf({ content }: Body): Schema {
+  const schema = content?.['application/json']?.schema ?? {}
+  return named[schema.$ref?.replace('#/components/schemas/', '') ?? ''] ?? schema
+}
+
+function withoutExamples({ examples: _examples, ...schema }: Schema): Schema {
+  return schema
+}

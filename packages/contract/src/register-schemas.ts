@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, text, time, workDecision, workTarget } from './schemas.ts'
+import { event, id, text, time, workDecision, workTarget } from './schemas.ts'
 
 /** Shapes of the register for programs outside: what an automation sends, and what it is answered. */
 
@@ -14,11 +14,14 @@ const workName = {
   }),
   generation: z
     .int()
-    .min(2)
+    .min(1)
     .max(1_000_000)
     .optional()
-    .describe('Of a thing that is done again on purpose, as /register/repeat says'),
+    .describe('2 and more: the thing done again on purpose, as /register/repeat says'),
 }
+
+/** Of the examples, which tell one story. */
+const eventId = '0198c5a2-7d1e-7c3a-9f00-0d7f5a3c1b2e'
 
 const token = text(200).describe('From the answer to /register/reserve')
 const seconds = (min: number, max: number) => z.number().min(min).max(max)
@@ -91,7 +94,9 @@ export const reservedWork = z
     mustLookUp: z
       .boolean()
       .describe('An earlier attempt may have done it: search the other system before doing anything'),
-    key: z.object({ source: z.string(), kind: z.string(), id: z.string(), generation: z.int() }),
+    key: z
+      .object({ source: z.string(), kind: z.string(), id: z.string(), generation: z.int() })
+      .describe('What it is called, as /register/resolve and /register/repeat take it'),
   })
   .meta({
     id: 'ReservedWork',
@@ -99,14 +104,14 @@ export const reservedWork = z
       {
         state: 'in_progress',
         duplicate: false,
-        eventId: '0198c5a2-7d1e-7c3a-9f00-0d7f5a3c1b2e',
+        eventId,
         attempt: 1,
         copies: 1,
         token: 'AZjFon0efDqfAA1_WjwbLg…',
         leaseUntil: '2026-12-01T10:02:00.000Z',
         idempotencyKey: '0198c5a0-…:external%2Fshop:label.print:order-98421',
         mustLookUp: false,
-        key: { source: 'external/shop', kind: 'label.print', id: 'order-98421', generation: 1 },
+        key: { source: 'shop', kind: 'label.print', id: 'order-98421', generation: 1 },
       },
     ],
   })
@@ -125,7 +130,7 @@ export const doneWork = z
       {
         state: 'completed',
         duplicate: true,
-        eventId: '0198c5a2-7d1e-7c3a-9f00-0d7f5a3c1b2e',
+        eventId,
         attempt: 1,
         copies: 4,
         target: { type: 'label', id: 'L-1' },
@@ -145,7 +150,9 @@ export const completeInput = z
     examples: [{ token: '…', target: { type: 'label', id: 'L-1' }, answer: { url: 'https://labels.example/L-1' } }],
   })
 
-export const completedWork = z.object({ state: z.literal('completed'), eventId: id }).meta({ id: 'CompletedWork' })
+export const completedWork = z
+  .object({ state: z.literal('completed'), eventId: id })
+  .meta({ id: 'CompletedWork', examples: [{ state: 'completed', eventId }] })
 
 export const failInput = z
   .strictObject({
@@ -166,13 +173,21 @@ export const failedWork = z
     isFinal: z.boolean().describe('Also after eight attempts, whatever was asked for'),
     willRetryAt: time.nullable(),
   })
-  .meta({ id: 'FailedWork' })
+  .meta({
+    id: 'FailedWork',
+    examples: [
+      { state: 'failed', eventId, isFinal: false, willRetryAt: '2026-12-01T10:03:00.000Z' },
+      { state: 'failed', eventId, isFinal: true, willRetryAt: null },
+    ],
+  })
 
 export const unknownInput = z
   .strictObject({ token, note: text(2_000).optional(), target: workTarget.optional(), answer: z.unknown().optional() })
   .meta({ id: 'UnknownInput', examples: [{ token: '…', note: 'The request timed out' }] })
 
-export const unknownWork = z.object({ state: z.literal('unknown'), eventId: id }).meta({ id: 'UnknownWork' })
+export const unknownWork = z
+  .object({ state: z.literal('unknown'), eventId: id })
+  .meta({ id: 'UnknownWork', examples: [{ state: 'unknown', eventId }] })
 
 export const heartbeatInput = z
   .strictObject({
@@ -181,9 +196,10 @@ export const heartbeatInput = z
   })
   .meta({ id: 'HeartbeatInput', examples: [{ token: '…' }] })
 
-export const extendedWork = z
-  .object({ state: z.literal('in_progress'), eventId: id, leaseUntil: time })
-  .meta({ id: 'ExtendedWork' })
+export const extendedWork = z.object({ state: z.literal('in_progress'), eventId: id, leaseUntil: time }).meta({
+  id: 'ExtendedWork',
+  examples: [{ state: 'in_progress', eventId, leaseUntil: '2026-12-01T10:04:00.000Z' }],
+})
 
 export const resolveInput = workDecision.extend({ key: z.strictObject(workName) }).meta({
   id: 'ResolveInput',
@@ -197,6 +213,10 @@ export const resolveInput = workDecision.extend({ key: z.strictObject(workName) 
   ],
 })
 
+export const resolvedWork = event
+  .pick({ id: true, state: true })
+  .meta({ id: 'ResolvedWork', examples: [{ id: eventId, state: 'completed' }] })
+
 export const repeatInput = z.strictObject({ key: z.strictObject(workName), reason: text(1_000) }).meta({
   id: 'RepeatInput',
   examples: [{ key: { source: 'shop', kind: 'label.print', id: 'order-98421' }, reason: 'The label was torn' }],
@@ -204,4 +224,4 @@ export const repeatInput = z.strictObject({ key: z.strictObject(workName), reaso
 
 export const repeatedWork = z
   .object({ generation: z.int().describe('To reserve with: the first stays as it is') })
-  .meta({ id: 'RepeatedWork' })
+  .meta({ id: 'RepeatedWork', examples: [{ generation: 2 }] })

@@ -12,7 +12,7 @@ import {
   unknownWork,
 } from '@einmal/contract'
 import canonicalize from 'canonicalize'
-import type { LeasedReservation, Lost } from 'einmal'
+import { eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
@@ -168,20 +168,35 @@ async function reserve(
   })
   if (reservation.verdict !== 'reserved') return answerKnown(reply, reservation, parts.clock.now())
   const { held, eventId, attempt, copies, leaseUntil, idempotencyKey, mustLookUp } = reservation
-  const { source, kind, id, generation } = name
+  const { kind, id, generation } = name
   return reply.status(201).send({
     ...{ state: 'in_progress', duplicate: false, eventId, attempt, copies },
     ...{ token: toToken({ held, leaseMs }), leaseUntil: leaseUntil.toISOString(), idempotencyKey, mustLookUp },
-    key: { source, kind, id, generation },
+    key: { source: body.source, kind, id, generation },
   })
 }
 
 /** The run that the header names, asking for the same; without the header, this request alone. */
 function holderOf({ newId }: ApiParts, request: FastifyRequest): string {
   const { organizationId, actor } = callerOf(request)
-  const run = request.headers['idempotency-key']
-  if (typeof run !== 'string' || run.trim() === '') return newId()
-  return idFrom([organizationId, actor.type, actor.id, run.trim(), canonicalize(request.sentBody) ?? ''])
+  const run = runOf(request)
+  if (run === null) return newId()
+  return idFrom([organizationId, actor.type, actor.id, run, canonicalize(request.sentBody) ?? ''])
+}
+
+/** A text that many runs would send alike is refused: each of them would be told that the work is its own. */
+function runOf(request: FastifyRequest): string | null {
+  const header = request.headers['idempotency-key']
+  const run = typeof header === 'string' ? header.trim() : ''
+  if (run === '') return null
+  try {
+    return eventKey({ source: 'api', kind: 'run', id: run }).id
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error
+    throw new AppError('idempotency_key_invalid', `Idempotency-Key has to name this very run. ${error.message}`, {
+      cause: error,
+    })
+  }
 }
 
 function nameOf({ source, kind, id, generation, fields, window }: z.infer<typeof reserveInput>): WorkName {

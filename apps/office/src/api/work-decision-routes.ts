@@ -1,4 +1,4 @@
-import { event, id, repeatedWork, repeatInput, resolveInput, workDecision } from '@einmal/contract'
+import { id, repeatedWork, repeatInput, resolvedWork, resolveInput, workDecision } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { findWork, repeatWork } from '../modules/register/index.ts'
@@ -19,7 +19,7 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
           'Of work of which nobody knows how it ended, that failed, or whose program fell silent. Whoever was at it has lost it, and what is said later is kept beside it.',
         params: z.object({ id }),
         body: workDecision,
-        response: { 200: event.pick({ id: true, state: true }) },
+        response: { 200: resolvedWork },
       },
     },
     (request, reply) =>
@@ -37,7 +37,7 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
         summary: 'Say how work ended of which nobody knows',
         description: 'As POST /events/{id}/resolve, by the name that the program gave it. Needs the scope resolve.',
         body: resolveInput,
-        response: { 200: event.pick({ id: true, state: true }) },
+        response: { 200: resolvedWork },
       },
     },
     (request, reply) =>
