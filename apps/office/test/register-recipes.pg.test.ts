@@ -70,7 +70,7 @@ async function makeKey(heading: string, of: TestOrganization = organization): Pr
   return printed.trim()
 }
 
-/** Both are asked for, because a minimal machine may have neither. */
+/** Both are asked for, because a minimal machine may have neither; what needs them is left out there. */
 function hasShell(): boolean {
   try {
     execFileSync('sh', ['-c', 'command -v bash && command -v curl'], { stdio: 'ignore' })
@@ -127,7 +127,7 @@ const did: RunEnd = { ended: 'did' }
 const knew: RunEnd = { ended: 'knew' }
 
 let orders = 0
-/** An id that no other test has, and that is not easily put into JSON. */
+/** An id that no other test has. */
 function newOrder(): string {
   orders += 1
   return `order-${orders}`
