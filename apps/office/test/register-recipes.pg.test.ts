@@ -311,9 +311,9 @@ function withoutFresh(text: string): string {
 test('every request of the page is answered as the page says', async () => {
   const alone = await office.addOrganization('Alone')
   const apiKey = await makeKey('Not knowing', alone)
-  const played = await playExchanges(page.blocks('http'), async ({ method, path, body }) => {
+  const played = await playExchanges(page.blocks('http'), async ({ method, path, headers: shown, body }) => {
     const key = method === 'GET' ? alone.apiKey : apiKey
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const headers = { ...shown, authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const payload = body === undefined ? {} : { body: JSON.stringify(body) }
     const response = await fetch(`${server.url}${path}`, { method, headers, ...payload })
     return { status: response.status, body: await response.json() }

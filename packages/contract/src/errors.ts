@@ -8,7 +8,7 @@ export const errors = {
   signature_invalid: { status: 401, title: 'The signature does not belong to this body' },
   forbidden: { status: 403, title: 'The API key may not do this' },
   not_found: { status: 404, title: 'There is no such thing' },
-  in_progress: { status: 409, title: 'The same request is being worked on' },
+  in_progress: { status: 409, title: 'Somebody is at work on the same' },
   invoice_not_draft: { status: 409, title: 'The invoice is no draft any more' },
   invoice_not_open: { status: 409, title: 'The invoice takes no payment' },
   invoice_not_voidable: { status: 409, title: 'The document cannot be made void' },

@@ -198,7 +198,7 @@ function toText(part: string, value: unknown): string {
     throw new KeyError(
       'not_text',
       part,
-      `The ${part} is a number that JavaScript cannot hold exactly; read it as text.`,
+      `The ${part} is no whole number that JavaScript holds exactly; read it as text.`,
     )
   }
   if (typeof value !== 'string') {

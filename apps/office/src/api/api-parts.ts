@@ -103,7 +103,7 @@ export function writeOf(request: FastifyRequest, operation: string, options: { k
   if (idempotencyKey === null && options.keyRequired) {
     throw new AppError(
       'idempotency_key_missing',
-      'This moves money. Send a header Idempotency-Key with a new random value, and the same value when you repeat it.',
+      'This moves money, or has a thing done again. Send a header Idempotency-Key with a new random value, and the same value when you repeat it.',
     )
   }
   const content = canonicalize([request.method, request.url, request.sentBody]) ?? ''
@@ -131,8 +131,9 @@ export interface Act {
   readonly data: Readonly<Record<string, unknown>> | null
 }
 
-/** Whatever moves money needs the header `Idempotency-Key`. */
+/** Whatever moves money, or has a thing done again outside, needs the header `Idempotency-Key`. */
 export const movesMoney = { keyRequired: true }
+export const isDoneAgain = { keyRequired: true }
 export const movesNothing = { keyRequired: false }
 
 /**

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { findWork, repeatWork } from '../modules/register/index.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, answerAct, movesNothing } from './api-parts.ts'
+import { type ApiParts, answerAct, isDoneAgain, movesNothing } from './api-parts.ts'
 import { resolveAct } from './register-shapes.ts'
 
 /** What people, and programs with that right, decide about work that programs did. */
@@ -56,13 +56,13 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
         tags: ['register'],
         summary: 'Do a thing again on purpose',
         description:
-          'Opens a new generation of a thing that is done; reserve it with `generation`. Copies of the first stay duplicates of the first.',
+          'Needs the header Idempotency-Key. Opens a new generation of a thing that is done; reserve it with `generation`. Copies of the first stay duplicates of the first.',
         body: repeatInput,
         response: { 201: repeatedWork },
       },
     },
     (request, reply) =>
-      answerAct(parts, request, reply, 'event.repeat', movesNothing, async (tx, context) => {
+      answerAct(parts, request, reply, 'event.repeat', isDoneAgain, async (tx, context) => {
         const { key, reason } = request.body
         const eventId = await findWork(tx, parts, context.organizationId, key)
         const repeated = await repeatWork(tx, parts, context, key, reason)

@@ -17,7 +17,7 @@ interface Write {
   /** Another content under the same key. Left out: a body where none belongs. */
   readonly other?: (opened: Case) => object
   /** Without the header it is refused. */
-  readonly movesMoney?: true
+  readonly needsKey?: true
 }
 
 const euros = (amountMinor: number) => ({ amountMinor, currency: 'EUR' })
@@ -140,19 +140,19 @@ const writes: Readonly<Record<string, Write>> = {
     path: onInvoice('/pay'),
     body: () => ({ amount: euros(1_000) }),
     other: () => ({ amount: euros(1_001) }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/invoices/{id}/credit-note': {
     path: onInvoice('/credit-note'),
     body: () => ({ lines: lines(100) }),
     other: () => ({ lines: lines(101) }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/invoices/{id}/adjustments': {
     path: onInvoice('/adjustments'),
     body: () => ({ kind: 'fee', amount: euros(10) }),
     other: () => ({ kind: 'fee', amount: euros(11) }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/invoices/{id}/adjustments/{adjustmentId}/reverse': {
     async path(opened) {
@@ -163,25 +163,25 @@ const writes: Readonly<Record<string, Write>> = {
     },
     body: () => ({ reason: 'a' }),
     other: () => ({ reason: 'b' }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/payments': {
     path: to('/payments'),
     body: ({ invoice }) => ({ source: 'bank', externalId: 'b_1', amount: euros(5), invoice: invoice.number }),
     other: ({ invoice }) => ({ source: 'bank', externalId: 'b_2', amount: euros(5), invoice: invoice.number }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/payments/{id}/apply': {
     path: async (opened) => `/payments/${await pay(opened)}/apply`,
     body: ({ invoice }) => ({ invoiceId: invoice.id, amount: euros(1_000) }),
     other: ({ invoice }) => ({ invoiceId: invoice.id, amount: euros(1_001) }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/payments/{id}/move': {
     path: onPayment('/move'),
     body: ({ invoice }) => ({ toInvoiceId: invoice.id }),
     other: ({ invoice }) => ({ toInvoiceId: invoice.id, fromInvoiceId: invoice.id }),
-    movesMoney: true,
+    needsKey: true,
   },
   ...Object.fromEntries(
     ['refund', 'chargeback'].map((kind): [string, Write] => [
@@ -190,7 +190,7 @@ const writes: Readonly<Record<string, Write>> = {
         path: onPayment(`/${kind}`),
         body: () => ({ amount: euros(1_000) }),
         other: () => ({ amount: euros(1_001) }),
-        movesMoney: true,
+        needsKey: true,
       },
     ]),
   ),
@@ -201,13 +201,13 @@ const writes: Readonly<Record<string, Write>> = {
       return `${at}/returns/${(target as { id: string }).id}/reverse`
     },
     body: nothing,
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/review-items/{id}/decide': {
     path: async (opened) => `${await question(opened)}/decide`,
     body: ({ invoice }) => ({ decision: 'apply', invoiceId: invoice.id }),
     other: () => ({ decision: 'dismiss' }),
-    movesMoney: true,
+    needsKey: true,
   },
   'POST /api/v1/review-items/{id}/reopen': {
     async path(opened) {
@@ -247,6 +247,7 @@ const writes: Readonly<Record<string, Write>> = {
     },
     body: () => ({ key: work, reason: 'the label was torn' }),
     other: () => ({ key: work, reason: 'the label was lost' }),
+    needsKey: true,
   },
   'POST /api/v1/notifications/{id}/read': {
     async path(opened) {
@@ -347,12 +348,15 @@ describe.each(Object.keys(writes))('%s', (call) => {
   })
 })
 
-describe.each(Object.keys(writes).filter((call) => writes[call]?.movesMoney === true))('%s moves money', (call) => {
-  test('and without the header it is refused, and nothing of it happens', async () => {
-    const { opened, path, body } = await prepare(call)
-    const before = await readBooks(fixture.office, opened.organization.organizationId)
-    const refused = await send(opened, call, path, body, null)
-    expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_missing' } })
-    expect(await readBooks(fixture.office, opened.organization.organizationId)).toEqual(before)
-  })
-})
+describe.each(Object.keys(writes).filter((call) => writes[call]?.needsKey === true))(
+  '%s moves money, or has a thing done again',
+  (call) => {
+    test('and without the header it is refused, and nothing of it happens', async () => {
+      const { opened, path, body } = await prepare(call)
+      const before = await readBooks(fixture.office, opened.organization.organizationId)
+      const refused = await send(opened, call, path, body, null)
+      expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_missing' } })
+      expect(await readBooks(fixture.office, opened.organization.organizationId)).toEqual(before)
+    })
+  },
+)

@@ -315,15 +315,17 @@ describe('a person, or a program that looked', () => {
     const opened = await fixture.openCase()
     const register = registerOf(opened)
     const wish = { key: work(), reason: 'the label was torn' }
-    expect(await register.say('repeat', wish)).toMatchObject({ status: 404 })
+    const repeat = (key: string) => register.say('repeat', wish, { 'idempotency-key': key })
+    expect(await repeat('wish-1')).toMatchObject({ status: 404 })
     const token = await register.hold()
-    expect(await register.say('repeat', wish)).toMatchObject({ status: 409, body: { code: 'nothing_to_repeat' } })
+    expect(await repeat('wish-1')).toMatchObject({ status: 409, body: { code: 'nothing_to_repeat' } })
     const { body } = await register.say('complete', { token })
-    expect(await register.say('repeat', wish)).toMatchObject({ status: 201, body: { generation: 2 } })
+    for (const _click of [1, 2]) expect(await repeat('wish-1')).toMatchObject({ status: 201, body: { generation: 2 } })
+    expect(await repeat('wish-2')).toMatchObject({ status: 201, body: { generation: 3 } })
     expect(await register.reserve()).toMatchObject({ status: 200, body: { duplicate: true } })
     expect(await register.reserve({ generation: 2 })).toMatchObject({ status: 201, body: { key: { generation: 2 } } })
     expect(await eventOf(opened, body['eventId'])).toMatchObject({
-      notes: [{ type: 'repeated', note: 'the label was torn' }],
+      notes: [{ type: 'repeated', note: 'the label was torn' }, { type: 'repeated' }],
     })
   })
 })

@@ -19,7 +19,7 @@ export async function workOnRegister(
   await api.post('/register/heartbeat', { token: done })
   await api.post('/register/complete', { token: done, target: { type: 'label', id: 'L-1' }, answer: { pages: 1 } })
   await api.post('/register/reserve', named('done'))
-  await api.post('/register/repeat', { key: named('done'), reason: 'torn' })
+  await api.post('/register/repeat', { key: named('done'), reason: 'torn' }, { 'idempotency-key': run })
 
   for (const final of [false, true]) {
     await api.post('/register/fail', { token: await reserve('failed'), error: { code: 'offline' }, final })

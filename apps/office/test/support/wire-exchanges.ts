@@ -3,6 +3,8 @@ import { expect } from 'vitest'
 export interface WireRequest {
   readonly method: string
   readonly path: string
+  /** Beside those that every request has. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
@@ -24,15 +26,17 @@ export async function playExchanges(
   const real = new Map<string, string>()
   const count = { requests: 0, answers: 0 }
   for (const [index, block] of blocks.entries()) {
-    const [, method, path = '', json = ''] = /^(GET|POST) (\S+)\n([\s\S]*)$/.exec(block) ?? []
+    const [, method, path = '', head = '', json = ''] =
+      /^(GET|POST) (\S+)\n((?:[\w-]+: .*\n)*)([\s\S]*)$/.exec(block) ?? []
+    const headers = Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [name, value]))
     if (method === undefined) continue
     for (const [placeholder = '', id = ''] of json.matchAll(/<token of ([\w-]+)>/g)) {
       const body = { source: 'shop', kind: 'label.print', id }
-      const reserved = await send({ method: 'POST', path: '/api/v1/register/reserve', body })
+      const reserved = await send({ method: 'POST', path: '/api/v1/register/reserve', headers: {}, body })
       real.set(placeholder, (reserved.body as { token: string }).token)
     }
     const text = [...real].reduce((filled, [shown, came]) => filled.replaceAll(shown, came), json)
-    const answer = await send({ method, path, body: text.trim() === '' ? undefined : JSON.parse(text) })
+    const answer = await send({ method, path, headers, body: text.trim() === '' ? undefined : JSON.parse(text) })
     count.requests += 1
     const shown = /^(\d{3})\n([\s\S]*)$/.exec(blocks[index + 1] ?? '')
     if (shown === null) {
