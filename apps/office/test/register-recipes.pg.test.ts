@@ -356,7 +356,8 @@ describe('the name of a run', () => {
 test('a thing is named by the key of its answer, for whoever decides about it', async () => {
   const apiKey = await makeKey('Not knowing')
   const say = async (step: string, body: object) => {
-    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+    const wish = step === 'repeat' ? { 'idempotency-key': office.newId() } : {}
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...wish }
     const url = `${server.url}/api/v1/register/${step}`
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
     return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> }
