@@ -1,6 +1,6 @@
 /** The library against a transaction written by hand: insert the key, insert one row, commit. */
-import { createGroup, type Db, eventKey, once, uuidv7 } from 'einmal'
-import { fromPg, install } from 'einmal/pg'
+import { createGroup, type Db, eventKey, install, once, uuidv7 } from 'einmal'
+import { fromPg } from 'einmal/pg'
 import pg from 'pg'
 import { type Measured, type Row, ratio, report } from './report.ts'
 

@@ -1,5 +1,5 @@
-import { createGroup, eventKey, type Incoming, uuidv7 } from 'einmal'
-import { fromPg, install } from 'einmal/pg'
+import { createGroup, eventKey, type Incoming, install, uuidv7 } from 'einmal'
+import { fromPg } from 'einmal/pg'
 import pg from 'pg'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, pipeline: true })

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
+import { install } from 'einmal'
 import { idempotency, keepRawBody } from 'einmal/express'
-import { fromPg, install } from 'einmal/pg'
+import { fromPg } from 'einmal/pg'
 import express from 'express'
 import pg from 'pg'
 

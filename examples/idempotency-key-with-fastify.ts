@@ -1,5 +1,6 @@
+import { install } from 'einmal'
 import { idempotency } from 'einmal/fastify'
-import { fromPg, install } from 'einmal/pg'
+import { fromPg } from 'einmal/pg'
 import Fastify from 'fastify'
 import pg from 'pg'
 

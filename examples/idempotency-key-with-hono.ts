@@ -1,5 +1,6 @@
+import { install } from 'einmal'
 import { idempotency } from 'einmal/hono'
-import { fromPg, install } from 'einmal/pg'
+import { fromPg } from 'einmal/pg'
 import { Hono } from 'hono'
 import pg from 'pg'
 

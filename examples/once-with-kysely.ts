@@ -1,4 +1,4 @@
-import { once } from 'einmal'
+import { install, once } from 'einmal'
 import { fromKysely } from 'einmal/kysely'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
@@ -8,7 +8,7 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
 pool.on('connect', (client) => client.on('error', (error) => console.error(error.message)))
 const kysely = new Kysely<{ payments: { id: string } }>({ dialect: new PostgresDialect({ pool }) })
 const db = fromKysely(kysely, { raw: CompiledQuery.raw })
-await pool.query(db.register.createTable)
+await install(db)
 await pool.query('create table payments (id text)')
 
 for (const id of ['evt_1', 'evt_1']) {

@@ -1,5 +1,5 @@
-import { once } from 'einmal'
-import { fromPg, install } from 'einmal/pg'
+import { install, once } from 'einmal'
+import { fromPg } from 'einmal/pg'
 import pg from 'pg'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })

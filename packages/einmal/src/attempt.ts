@@ -1,6 +1,6 @@
 /** An effect outside of the database: reserve and commit, do it, write down how it ended. */
 import { passPoint } from './crash-points.ts'
-import { classifyError, type Db } from './database.ts'
+import { classifyError, type Db, describeError } from './database.ts'
 import { delayAfter, type FailurePolicy } from './failure-policy.ts'
 import { uuidv7 } from './ids.ts'
 import { type KeptLease, keepLease, NotSentError } from './keep-lease.ts'
@@ -304,7 +304,5 @@ export async function writeDespite<T>(send: () => Promise<T>, pause: (ms: number
 function toError(ending: Ending): { error: EventError; cause: unknown } {
   if (ending.kind === 'done') return { error: { code: '', message: '' }, cause: undefined }
   const { cause } = ending
-  const error =
-    cause instanceof Error ? { code: cause.name, message: cause.message } : { code: 'Error', message: String(cause) }
-  return { error, cause }
+  return { error: describeError(cause), cause }
 }

@@ -1,5 +1,5 @@
 import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
-import { classifyError, type Db } from './database.ts'
+import { classifyError, type Db, describeError } from './database.ts'
 import { commitOne, recordFailure } from './once.ts'
 
 export interface GroupOptions {
@@ -105,8 +105,6 @@ export function createGroup<NativeTx, Input>(
         waiting.resolve(await commitOne(db, waiting.incoming, work))
         return
       }
-      const name = error instanceof Error ? error.name : 'Error'
-      const message = error instanceof Error ? error.message : String(error)
       waiting.resolve({
         outcome: 'failed',
         eventId: failure.eventId,
@@ -114,7 +112,7 @@ export function createGroup<NativeTx, Input>(
         copies: failure.copies,
         target: undefined,
         answer: undefined,
-        error: { code: name, message },
+        error: describeError(error),
         cause: error,
       })
     } catch (recordError) {

@@ -73,6 +73,7 @@ export {
   reserve,
   type Target,
 } from './register.ts'
+export { install } from './register-install.ts'
 export { type Repeated, type Repetition, repeat } from './repeat.ts'
 export { reserveLeased } from './reserve-leased.ts'
 export { type PurgeOptions, purge, type Retention, type RetentionParts, retentionFor } from './retention.ts'

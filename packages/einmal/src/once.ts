@@ -1,5 +1,5 @@
 import { commitEvents, type Incoming, type Outcome, type Work } from './commit-events.ts'
-import { classifyError, type Db } from './database.ts'
+import { classifyError, type Db, describeError } from './database.ts'
 import { uuidv7 } from './ids.ts'
 import { eventKey, type KeyParts } from './keys.ts'
 import { type Completion, type Failure, fail } from './register.ts'
@@ -69,11 +69,7 @@ export async function recordFailure<NativeTx>(
   incoming: Incoming<unknown>,
   error: unknown,
 ): Promise<Failure | null> {
-  const failure = {
-    code: error instanceof Error ? error.name : 'Error',
-    message: error instanceof Error ? error.message : String(error),
-    isFinal: error instanceof FinalError,
-  }
+  const failure = { ...describeError(error), isFinal: error instanceof FinalError }
   return db.transaction(incoming.key.scope, (_tx, query) =>
     fail(query, db.register, { ...incoming, copies: 1 }, failure, db.now()),
   )

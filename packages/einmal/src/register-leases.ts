@@ -132,7 +132,7 @@ function reserveText({ table, scope, type }: TableNames): string {
     then greatest(e.lease_until, excluded.lease_until) else e.lease_until end`
   return `insert into ${table} as e (id, ${scope}, source, kind, external_id, state, holder, fingerprint, fields, copies,
   target_capability, first_arrived_at, last_arrived_at, started_at, lease_until)
-select $2::uuid, $1::${type}, $3::text, $4::text, $5::text, 'in_progress', $6::uuid, $7::text, $8::json,
+select $2::uuid, $1::${type}, $3::text, $4::text, $5::text, 'in_progress', $6::uuid, $7::text, $8::text::json,
   greatest($9::integer, 1), $10::text, n.now, n.now, n.now, n.now + ${ms('$11')}
 from (select clock_timestamp() as now) as n
 on conflict (external_id, kind, source, ${scope}) do update set
@@ -183,14 +183,14 @@ function endText({ table, scope, type }: TableNames, end: End): string {
 ), written as (
   update ${table} as e set state = $5::text, holder = ${end.holder}, lease_until = null,
     finished_at = case when $5::text <> 'unknown' then h.now end,
-    target_type = $6::text, target_id = $7::text, answer = $8::json,
+    target_type = $6::text, target_id = $7::text, answer = $8::text::json,
     error_code = $9::text, error_message = $10::text, is_final = $11::boolean, next_attempt_at = h.now + ${ms('$12')}
   from held as h where e.id = h.id and e.${scope} = $1::${type} and ${end.counts}
   returning e.next_attempt_at
 ), noted as (
   insert into ${table}_notes (event_id, ${scope}, type, holder, attempt, author, note, data, recorded_at)
   select h.id, $1::${type}, ${end.type}, ${end.holder}, ${end.attempt}, ${end.author}, ${end.note}, json_build_object(
-    'code', $9::text, 'targetType', $6::text, 'targetId', $7::text, 'answer', $8::json, 'state', h.state,
+    'code', $9::text, 'targetType', $6::text, 'targetId', $7::text, 'answer', $8::text::json, 'state', h.state,
     'heldBy', h.holder), h.now
   from held as h where ${end.isNoted}
 )

@@ -10,6 +10,9 @@ export interface TableNames {
   readonly type: 'text' | 'uuid' | 'bigint'
 }
 
+/** Changes nothing, and fails in a transaction that has failed. */
+export const PROBE = 'select 1'
+
 export interface Statement {
   readonly name: string
   readonly text: string

@@ -4,7 +4,7 @@
  * Leases are ended by moving them into the past in the database, whose clock alone counts: no test waits for time.
  */
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   attempt,
   completeLeased,
@@ -23,11 +23,11 @@ import {
   retentionFor,
   sweep,
 } from '../src/index.ts'
-import type { Open, Opened } from './support/adapters.ts'
-import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
+import { type Open, type Opened, type Place, server } from './support/adapters.ts'
+import type { OwnDatabase } from './support/database.ts'
 import { createTables, endLease, findLeasedRow, findNotes, makeDue } from './support/leased.ts'
 
-export function leaseConformance<Tx>(name: string, open: Open<Tx>): void {
+export function leaseConformance<Tx>(name: string, open: Open<Tx>, place: Place = server): void {
   describe(`leases with ${name}`, () => {
     let database: OwnDatabase
     let opened: Opened<Tx>
@@ -36,7 +36,7 @@ export function leaseConformance<Tx>(name: string, open: Open<Tx>): void {
     const now = () => new Date('2020-01-01T00:00:00.000Z')
 
     beforeAll(async () => {
-      database = await createOwnDatabase(inject('ownerUrl'))
+      database = await place.createDatabase()
       opened = open(database.url, { now })
       await createTables(database.pool, opened.db.register)
     })

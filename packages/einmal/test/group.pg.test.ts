@@ -23,7 +23,7 @@ type Tx = pg.PoolClient
 
 describe('group commit', () => {
   let database: OwnDatabase
-  let here: Opened<Tx>
+  let here: ReturnType<typeof pgPipelined>
   let there: Opened<Tx>
 
   beforeAll(async () => {

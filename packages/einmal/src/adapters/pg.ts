@@ -1,5 +1,6 @@
 import type { Db, Query } from '../database.ts'
-import { defineRegister, type RegisterNames } from '../register.ts'
+import { type DbOptions, defineDb } from './define-db.ts'
+import { settle } from './statements.ts'
 
 /** The part of `pg`'s client that is used; no dependency on the package. */
 export interface PgClientLike {
@@ -21,69 +22,58 @@ export type ClientOf<Pool> = Pool extends { connect: { (): Promise<infer Client>
     ? Client
     : never
 
-export interface PgOptions extends RegisterNames {
-  readonly now?: () => Date
+export interface PgOptions extends DbOptions {
   /** Named statements, planned once per connection. Switch off behind a pooler that cannot keep them. Default true. */
   readonly preparedStatements?: boolean
 }
 
 /**
- * Uses a pool of `pg`. The effect gets the checked-out client, inside the transaction.
+ * Uses a pool of `pg`. The effect gets the checked-out client, inside a transaction of READ COMMITTED.
  *
- * With `pipeline: true` the pool saves a round trip at the start and one at the end of every transaction.
+ * What the effect throws rolls back, and so does a statement that failed, whoever caught its error. With `pipeline: true`
+ * the pool saves a round trip at the start and one at the end of every transaction.
  */
 export function fromPg<Pool extends PgPoolLike>(pool: Pool, options: PgOptions = {}): Db<ClientOf<Pool>> {
   const named = options.preparedStatements ?? true
   const guarded = new WeakSet<PgClientLike>()
-  return {
-    register: defineRegister(options),
-    now: options.now ?? (() => new Date()),
-    async transaction(_scope, work) {
-      const client = await pool.connect()
-      if (!guarded.has(client)) {
-        guarded.add(client)
-        // A backend that ends between two statements tells only this event; unheard, it would end the process.
-        client.on('error', () => undefined)
-      }
-      const sent: Promise<unknown>[] = []
-      const send = (config: { name?: string; text: string; values?: unknown[] }) => {
-        const result = client.query(config)
-        sent.push(result)
-        result.catch(() => undefined)
-        return result
-      }
-      const query: Query = async <Row>(text: string, values: readonly unknown[], name?: string) => {
-        const config = { text, values: [...values] }
-        const result = await send(named && name !== undefined ? { name, ...config } : config)
-        return result.rows as Row[]
-      }
-      let connectionError: Error | undefined
-      try {
-        const begun = send({ text: 'begin' })
-        if (client.pipeline !== true) await begun
-        const value = await work(client as ClientOf<Pool>, query)
-        // Without a pipeline, the driver wants one statement after the other.
-        if (client.pipeline !== true) await settle(sent)
-        const commit = send({ text: 'commit' })
-        await settle(sent)
-        const committed = await commit
-        if (committed.command !== 'COMMIT') throw new Error('the transaction was rolled back instead of committed')
-        return value
-      } catch (error) {
-        connectionError = await rollBack(send, sent)
-        throw error
-      } finally {
-        client.release(connectionError)
-      }
-    },
-  }
-}
-
-/** Waits for all that was sent and throws the first error among it, which names the cause better than the commit can. */
-async function settle(sent: readonly Promise<unknown>[]): Promise<void> {
-  for (const result of await Promise.allSettled(sent)) {
-    if (result.status === 'rejected') throw result.reason
-  }
+  return defineDb(options, async (_scope, work) => {
+    const client = await pool.connect()
+    if (!guarded.has(client)) {
+      guarded.add(client)
+      // A backend that ends between two statements tells only this event; unheard, it would end the process.
+      client.on('error', () => undefined)
+    }
+    const sent: Promise<unknown>[] = []
+    const send = (config: { name?: string; text: string; values?: unknown[] }) => {
+      const result = client.query(config)
+      sent.push(result)
+      result.catch(() => undefined)
+      return result
+    }
+    const query: Query = async <Row>(text: string, values: readonly unknown[], name?: string) => {
+      const config = { text, values: [...values] }
+      const result = await send(named && name !== undefined ? { name, ...config } : config)
+      return result.rows as Row[]
+    }
+    let connectionError: Error | undefined
+    try {
+      const begun = send({ text: 'begin isolation level read committed' })
+      if (client.pipeline !== true) await begun
+      const value = await work(client as ClientOf<Pool>, query)
+      // Without a pipeline, the driver wants one statement after the other.
+      if (client.pipeline !== true) await settle(sent)
+      const commit = send({ text: 'commit' })
+      await settle(sent)
+      const committed = await commit
+      if (committed.command !== 'COMMIT') throw new Error('the transaction was rolled back instead of committed')
+      return value
+    } catch (error) {
+      connectionError = await rollBack(send, sent)
+      throw error
+    } finally {
+      client.release(connectionError)
+    }
+  })
 }
 
 async function rollBack(send: (config: { text: string }) => Promise<unknown>, sent: readonly Promise<unknown>[]) {
@@ -94,28 +84,4 @@ async function rollBack(send: (config: { text: string }) => Promise<unknown>, se
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
-}
-
-/**
- * Creates the tables of the register that do not exist, all in one transaction. For a first try; in earnest, put the texts
- * of `db.register` that you need into a migration: `createTable`, `createLeases`, `createMemory`, `createWindows`.
- */
-export async function install(db: Pick<Db<PgClientLike>, 'register' | 'transaction'>): Promise<void> {
-  const { table, createTable, createLeases, createMemory, createWindows } = db.register
-  const parts = Object.entries({
-    '': createTable,
-    _notes: createLeases,
-    _memory: createMemory,
-    _windows: createWindows,
-  })
-  await db.transaction('install', async (client) => {
-    await client.query({ text: `select pg_advisory_xact_lock(hashtext('einmal.install'))` })
-    for (const [suffix, text] of parts) {
-      const found = await client.query({
-        text: `select to_regclass($1) is not null as found`,
-        values: [table + suffix],
-      })
-      if (!(found.rows[0] as { found: boolean }).found) await client.query({ text })
-    }
-  })
 }

@@ -6,7 +6,16 @@ import { createInterface } from 'node:readline'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { createGroup, type OnceOptions, type Outcome, once, reserve } from '../../src/index.ts'
-import { kysely, type Open, type Opened, pgPipelined, pgPlain } from '../support/adapters.ts'
+import {
+  drizzleNodePostgres,
+  drizzlePostgresJs,
+  kysely,
+  type Open,
+  type Opened,
+  pgPipelined,
+  pgPlain,
+  postgresJsUntyped,
+} from '../support/adapters.ts'
 import { countEffects, createOwnDatabase, findRow, type OwnDatabase } from '../support/database.ts'
 import { arrival, bookAll, completionOf, noon } from '../support/events.ts'
 import { type Cut, type CuttingProxy, startProxy } from '../support/proxy.ts'
@@ -114,7 +123,7 @@ async function atEveryMessage<Tx>(
 }
 
 function lostConnections<Tx>(name: string, open: Open<Tx>): void {
-  describe(`once with ${name}, its connection cut at any message of the protocol`, () => {
+  describe(`once with ${name}, its connection cut at any message of the protocol`, { timeout: 180_000 }, () => {
     const run = (id: string, options?: OnceOptions) => (opened: Opened<Tx>) =>
       once(opened.db, keyOf(id), book(opened, id), options)
 
@@ -178,14 +187,14 @@ function lostConnections<Tx>(name: string, open: Open<Tx>): void {
       const last = await countMessages(open, run(commits[0] ?? ''))
       const id = freshId()
       const lost: Cut = { message: last, how: 'answer' }
-      // The second connection only reads what is there: its commit comes earlier, at whatever message that is.
-      const known = await withCuts(open, [lost, { message: 7, how: 'answer' }], run(id))
+      // The second connection only reads what is there: its commit comes earlier.
+      const duplicate = commits[1] ?? ''
+      const short = await countMessages(open, run(duplicate))
+      const known = await withCuts(open, [lost, { message: short, how: 'answer' }], run(id))
       expect(known).toMatchObject({ outcome: 'done', copies: 1 })
       expect(await row(id)).toMatchObject({ state: 'completed', copies: 1 })
       expect(await effects(id)).toBe(1)
 
-      const duplicate = commits[1] ?? ''
-      const short = await countMessages(open, run(duplicate))
       const twice: Cut[] = [1, 2].map(() => ({ message: short, how: 'answer' }))
       expect(await withCuts(open, twice, run(duplicate))).toMatchObject({ outcome: 'duplicate', copies: 3 })
       expect(await row(duplicate)).toMatchObject({ copies: 3 })
@@ -212,23 +221,15 @@ function lostConnections<Tx>(name: string, open: Open<Tx>): void {
 
     test('a backend terminated while the effect is at work: the effect runs again and happens once', async () => {
       const opened = open(database.url)
-      const clients: pg.PoolClient[] = []
-      opened.pool.on('acquire', (client) => clients.push(client))
       const id = freshId()
       let runs = 0
       const outcome = await once(opened.db, keyOf(id), async (tx) => {
         runs += 1
         const done = await book(opened, id)(tx)
         if (runs === 1) {
-          const client = clients[0]
-          if (client === undefined) throw new Error('the pool gave no client')
-          const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-          await database.pool.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
-              where datname = current_database() and state = 'idle in transaction'`,
-          )
-          // Nobody asks anything of the connection at this moment: only its `error` event tells.
-          await ended
+          await terminateIdleInTransaction()
+          // Nobody asks anything of the connection at this moment: only an event of it tells.
+          await opened.lost
         }
         return done
       })
@@ -241,12 +242,75 @@ function lostConnections<Tx>(name: string, open: Open<Tx>): void {
   })
 }
 
+/** Ends the backend of whoever is between two statements of a transaction. */
+async function terminateIdleInTransaction(): Promise<void> {
+  await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and state = 'idle in transaction'`,
+  )
+}
+
 lostConnections('pg', pgPlain)
 lostConnections('pg, pipelined', pgPipelined)
 lostConnections('kysely', kysely)
+/** One connection, so that the next try takes over whatever the lost one has left behind. */
+function alone<Tx>(open: Open<Tx>): Open<Tx> {
+  return (url, options) => open(url, options, { max: 1 })
+}
+
+lostConnections('postgres-js', alone(postgresJsUntyped))
+lostConnections('drizzle over node-postgres', drizzleNodePostgres)
+lostConnections('drizzle over postgres-js', alone(drizzlePostgresJs))
+
+/** postgres-js gives a connection that was lost to the next caller while the effect of the one before is still at work. */
+function lateEffects<Tx>(name: string, open: Open<Tx>): void {
+  for (const ending of ['returns', 'throws']) {
+    test(`with ${name}, an effect that goes on after its connection was lost and ${ending} touches no other transaction`, async () => {
+      const opened = open(database.url, {}, { max: 1 })
+      const [id, otherId] = [freshId(), freshId()]
+      const otherBegan = Promise.withResolvers<void>()
+      const lateEnded = Promise.withResolvers<void>()
+      let runs = 0
+      let refusal: unknown
+      const outcome = once(opened.db, keyOf(id), async (tx) => {
+        runs += 1
+        if (runs > 1) return book(opened, id)(tx)
+        await terminateIdleInTransaction()
+        await opened.lost
+        await otherBegan.promise
+        try {
+          refusal = await opened.run(tx, 'insert into effects (id) values ($1)', [id]).catch((error: unknown) => error)
+          if (ending === 'throws') throw new Error('too late')
+          return {}
+        } finally {
+          setImmediate(() => setImmediate(lateEnded.resolve))
+        }
+      })
+      await opened.lost
+      const other = once(opened.db, keyOf(otherId), async (tx) => {
+        await book(opened, otherId)(tx)
+        otherBegan.resolve()
+        await lateEnded.promise
+        await book(opened, otherId)(tx)
+        throw new Error('the other one fails')
+      })
+      await expect(other).rejects.toThrow('the other one fails')
+      expect(await outcome).toMatchObject({ outcome: 'done', attempt: 1, copies: 1 })
+      expect(refusal).toMatchObject({ message: 'the transaction of this statement has ended' })
+      expect([runs, await effects(id), await effects(otherId)]).toEqual([2, 1, 0])
+      expect(await row(otherId)).toMatchObject({ state: 'failed' })
+      await opened.close()
+      expect(unhandled).toEqual([])
+    })
+  }
+}
+
+lateEffects('postgres-js', postgresJsUntyped)
+lateEffects('drizzle over postgres-js', drizzlePostgresJs)
 
 function lostGroups<Tx>(name: string, open: Open<Tx>): void {
-  test(`a group of 20 with ${name}, cut at any message: every outcome right, each effect once, copies exact`, async () => {
+  const title = `a group of 20 with ${name}, cut at any message: every outcome right, each effect once, copies exact`
+  test(title, { timeout: 180_000 }, async () => {
     /** Ten new keys, five of them twice, and five that are known; two of those failed before. */
     const prepare = async () => {
       const fresh = Array.from({ length: 10 }, freshId)
@@ -292,6 +356,9 @@ function lostGroups<Tx>(name: string, open: Open<Tx>): void {
 lostGroups('pg', pgPlain)
 lostGroups('pg, pipelined', pgPipelined)
 lostGroups('kysely', kysely)
+lostGroups('postgres-js', postgresJsUntyped)
+lostGroups('drizzle over node-postgres', drizzleNodePostgres)
+lostGroups('drizzle over postgres-js', drizzlePostgresJs)
 
 test('a server that has committed and never says so: after the query timeout the call finds its own commit', async () => {
   for (const open of [pgPlain, pgPipelined]) {

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 
+/** As much of a pool as it takes to look at what was committed. */
+export type Pool = Pick<pg.Pool, 'query'>
+
 export interface OwnDatabase {
   readonly url: string
   /** For looking at what was committed, past the library. */
-  readonly pool: pg.Pool
+  readonly pool: Pool
   drop(): Promise<void>
 }
+
+export const createEffects = `create table effects (
+  id text not null, note text, constraint effects_note_check check (note <> 'poison')
+)`
 
 /** An empty database of its own, with the table `effects`, on which nothing is unique: a second effect is seen. */
 export async function createOwnDatabase(serverUrl: string): Promise<OwnDatabase> {
@@ -17,9 +24,7 @@ export async function createOwnDatabase(serverUrl: string): Promise<OwnDatabase>
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   const pool = createPool(url.href)
-  await pool.query(
-    `create table effects (id text not null, note text, constraint effects_note_check check (note <> 'poison'))`,
-  )
+  await pool.query(createEffects)
   return {
     url: url.href,
     pool,
@@ -57,7 +62,7 @@ export interface RegisterRow {
   readonly target_id: string | null
 }
 
-export async function findRow(pool: pg.Pool, id: string, table = 'einmal_events'): Promise<RegisterRow | undefined> {
+export async function findRow(pool: Pool, id: string, table = 'einmal_events'): Promise<RegisterRow | undefined> {
   const { rows } = await pool.query<RegisterRow>(
     `select state, attempt, copies, error_code, error_message, is_final, target_id from ${table} where external_id = $1`,
     [id],
@@ -66,7 +71,7 @@ export async function findRow(pool: pg.Pool, id: string, table = 'einmal_events'
   return rows[0]
 }
 
-export async function countEffects(pool: pg.Pool, id: string): Promise<number> {
+export async function countEffects(pool: Pool, id: string): Promise<number> {
   const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from effects where id = $1', [id])
   return rows[0]?.count ?? 0
 }

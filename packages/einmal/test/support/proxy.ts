@@ -58,6 +58,7 @@ export async function startProxy(targetUrl: string): Promise<CuttingProxy> {
     let isSwallowing = false
     let asked = 0
     let answered = 0
+    let descriptions = 0
     const splitFront = messageSplitter(true)
     const splitBack = messageSplitter(false)
 
@@ -77,6 +78,8 @@ export async function startProxy(targetUrl: string): Promise<CuttingProxy> {
         if (cutOrder !== order && !isSwallowing) cut = undefined
         const isStatement = type === 'Q' || type === 'S'
         if (isStatement) asked += 1
+        // A flush after a description has an answer, too, and no word that says where it ends.
+        if (type === 'H') descriptions += 1
         if (cut?.onlyStatements && !isStatement) {
           upstream.write(whole)
           continue
@@ -106,8 +109,10 @@ export async function startProxy(targetUrl: string): Promise<CuttingProxy> {
           if (isReady) answered += 1
           isReady = true
         }
+        const isDescribed = descriptions > 0 && (type === 'T' || type === 'n')
+        if (isDescribed) descriptions -= 1
         if (!isSwallowing) client.write(whole)
-        else if (cut?.how === 'answer' && type === 'Z' && answered >= asked) client.destroy()
+        else if (cut?.how === 'answer' && (type === 'Z' || isDescribed) && answered >= asked) client.destroy()
       }
     })
   })
