@@ -28,15 +28,25 @@ export const crashPoints = [
 
 export type CrashPoint = (typeof crashPoints)[number]
 
-type CrashHook = (point: CrashPoint) => void | Promise<void>
+type CrashHook = (point: string) => void | Promise<void>
 
-let armed: CrashHook | null = null
+/** On the global object, because a test and the code under test may have loaded two copies of this package. */
+const hookKey: unique symbol = Symbol.for('einmal.onCrashPoint')
+const shared: { [hookKey]?: CrashHook | null } = globalThis as object
 
 /** For tests of one's own: calls `hook` at every point that is passed, in this process. `null` takes it away. */
 export function onCrashPoint(hook: CrashHook | null): void {
-  armed = hook
+  shared[hookKey] = hook
+}
+
+/**
+ * A named moment of one's own code at which a test may end the process: `await crashPoint('label.printed')`. `prove` of
+ * `einmal/testing` kills there at least once. Does nothing otherwise.
+ */
+export function crashPoint(point: string): void | Promise<void> {
+  return shared[hookKey]?.(point)
 }
 
 export function passPoint(point: CrashPoint): void | Promise<void> {
-  return armed?.(point)
+  return crashPoint(point)
 }

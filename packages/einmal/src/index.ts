@@ -21,7 +21,7 @@ export {
   fingerprintOf,
   parseExactly,
 } from './content.ts'
-export { type CrashPoint, crashPoints, onCrashPoint } from './crash-points.ts'
+export { crashPoint } from './crash-points.ts'
 export { classifyError, type Db, type ErrorClass, type Query } from './database.ts'
 export { defaultFailurePolicy, type FailurePolicy } from './failure-policy.ts'
 export { createGroup, type Group, GroupFullError, type GroupOptions } from './group.ts'

@@ -13,11 +13,12 @@ import {
   type Settled,
   type Work,
 } from '../src/index.ts'
+import { createRandom, shuffled } from '../src/testing/random.ts'
 import { type Opened, pgPipelined } from './support/adapters.ts'
 import { countEffects, createOwnDatabase, findRow, type OwnDatabase } from './support/database.ts'
 import { arrival, type Booking, bookAll, completionOf, noon } from './support/events.ts'
 import { gateSecondTransaction } from './support/gate.ts'
-import { chooseSeed, createRandom, shuffled } from './support/random.ts'
+import { chooseSeed } from './support/random.ts'
 
 type Tx = pg.PoolClient
 

@@ -17,10 +17,11 @@ import {
   sweep,
   type TargetCapability,
 } from '../src/index.ts'
+import { createRandom } from '../src/testing/random.ts'
 import { type Opened, pgPipelined } from './support/adapters.ts'
 import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
 import { createTables, endLease, findLeasedRow, makeDue } from './support/leased.ts'
-import { chooseSeed, createRandom } from './support/random.ts'
+import { chooseSeed } from './support/random.ts'
 
 let database: OwnDatabase
 let opened: Opened<pg.PoolClient>

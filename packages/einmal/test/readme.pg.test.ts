@@ -36,6 +36,11 @@ describe('the README is true', () => {
     expect({ stdout, stderr }).toEqual({ stdout: output, stderr: '' })
   })
 
+  test('the handlers that it proves are those of the example', async () => {
+    const code = await readFile(join(root, 'examples/handlers-to-prove.ts'), 'utf8')
+    expect(readme).toContain(code.replaceAll(/^(?=.)/gm, '    '))
+  })
+
   test('its table of columns is that of the register', () => {
     const section = readme.slice(readme.indexOf('## The table'), readme.indexOf('## Group commit'))
     const described = [...section.matchAll(/^\| `(\w+)` +\|/gm)].map(([, column]) => column)

@@ -10,7 +10,6 @@ import {
   failLeased,
   keyText,
   markUnknown,
-  onCrashPoint,
   once,
   purge,
   repeat,
@@ -18,6 +17,7 @@ import {
   retentionFor,
   uuidv7,
 } from '../src/index.ts'
+import { onCrashPoint } from '../src/testing/index.ts'
 import { type Opened, pgPipelined } from './support/adapters.ts'
 import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
 import { arrival, type Booking, bookAll } from './support/events.ts'

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createRandom, shuffled } from '../../../../packages/einmal/src/testing/random.ts'
 import { type CuttingProxy, startProxy } from '../../../../packages/einmal/test/support/proxy.ts'
-import { chooseSeed, createRandom, shuffled } from '../../../../packages/einmal/test/support/random.ts'
+import { chooseSeed } from '../../../../packages/einmal/test/support/random.ts'
 import {
   PAID_KIND,
   paidOnce,

@@ -5,7 +5,8 @@
  */
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { attempt, type CrashPoint, crashPoints, onCrashPoint, resolve, sweep } from '../../src/index.ts'
+import { attempt, resolve, sweep } from '../../src/index.ts'
+import { type CrashPoint, crashPoints, onCrashPoint } from '../../src/testing/index.ts'
 import { type Open, type Opened, pgPipelined, pgPlain } from '../support/adapters.ts'
 import { keyOfChild, startChild } from '../support/attempt-child.ts'
 import { createOwnDatabase, type OwnDatabase } from '../support/database.ts'

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { createGroup, type OnceOptions, type Outcome, once, reserve } from '../../src/index.ts'
+import { createRandom } from '../../src/testing/random.ts'
 import {
   drizzleNodePostgres,
   drizzlePostgresJs,
@@ -19,7 +20,7 @@ import {
 import { countEffects, createOwnDatabase, findRow, type OwnDatabase } from '../support/database.ts'
 import { arrival, bookAll, completionOf, noon } from '../support/events.ts'
 import { type Cut, type CuttingProxy, startProxy } from '../support/proxy.ts'
-import { chooseSeed, createRandom } from '../support/random.ts'
+import { chooseSeed } from '../support/random.ts'
 
 let database: OwnDatabase
 let proxy: CuttingProxy

@@ -5,7 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once as onceEmitted } from 'node:events'
 import { createInterface } from 'node:readline'
-import { type AttemptOutcome, attempt, type CrashPoint, onCrashPoint, type TargetCapability } from '../../src/index.ts'
+import { type AttemptOutcome, attempt, type TargetCapability } from '../../src/index.ts'
+import { type CrashPoint, onCrashPoint } from '../../src/testing/index.ts'
 import { pgPipelined } from './adapters.ts'
 import { performAt } from './target.ts'
 

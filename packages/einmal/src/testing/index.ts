@@ -1,0 +1,8 @@
+export { type CrashPoint, crashPoints, onCrashPoint } from '../crash-points.ts'
+export { type Certificate, ProofError } from './certificate.ts'
+export { type FixedClock, fixedClock } from './fixed-clock.ts'
+export type { HistoryEntry } from './history.ts'
+export type { Fault, FaultKind, Plan, Step } from './plan.ts'
+export { type ProveOptions, prove } from './prove.ts'
+export type { Round } from './round.ts'
+export { type ReadAnswer, readOutcome, type Violation } from './verdict.ts'
