@@ -26,6 +26,7 @@ export function openFleet(
   const idle: Promise<HandlerProcess>[] = []
   /** The handler ends whatever process it runs in. A round shall show how. */
   let isWarmUpFatal = false
+  let isClosed = false
 
   async function warm(process: HandlerProcess): Promise<HandlerProcess> {
     await process.ready
@@ -41,6 +42,8 @@ export function openFleet(
   }
 
   function replaceDead(): void {
+    // What a proof that failed has left under way must start nothing that nobody ends.
+    if (isClosed) throw new Error('the proof is over')
     for (const process of all) if (!process.isAlive()) all.delete(process)
     while (all.size < size || idle.length === 0) {
       const process = start()
@@ -63,6 +66,7 @@ export function openFleet(
       replaceDead()
     },
     close() {
+      isClosed = true
       for (const process of all) process.kill()
     },
   }

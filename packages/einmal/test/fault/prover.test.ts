@@ -70,7 +70,7 @@ describe('a handler that holds passes the proof', () => {
   test.each(['withOnce', 'uniqueKeyInOneTransaction', 'takeOverWithOwnerCheck'])(
     '%s: killed, stopped, disturbed and cut off at every point, and one effect each',
     async (handler) => {
-      const certificate = await prove({ ...optionsOf('sound-handlers', handler), rounds: 10 })
+      const certificate = await prove({ ...optionsOf('sound-handlers', handler), rounds: 6 })
       const { met, unknown, killedAt, text } = certificate
       for (const kind of ['kill', 'stop', 'throw', 'lose'] as const) expect(met[kind]).toBeGreaterThan(0)
       expect(killedAt).toEqual(expect.arrayContaining(['message 1', 'message 2', 'handler.answered']))
@@ -85,7 +85,7 @@ describe('a handler that holds passes the proof', () => {
   test('attempt on a target that accepts the key: killed at every point of the library, on the way back, too', async () => {
     const { killedAt, unknown } = await prove({
       ...optionsOf('sound-handlers', 'withAttempt', 'accepts_key'),
-      rounds: 10,
+      rounds: 6,
     })
     expect(killedAt).toEqual(expect.arrayContaining(onTheWay))
     expect(unknown).toBe(0)
@@ -93,14 +93,14 @@ describe('a handler that holds passes the proof', () => {
 
   test('attempt on a searchable target, as long as no process stands still: killed while it looks, too', async () => {
     const options = optionsOf('sound-handlers', 'withAttempt', 'searchable')
-    const { killedAt, unknown } = await prove({ ...options, faults: ['kill', 'throw', 'lose'], rounds: 10 })
+    const { killedAt, unknown } = await prove({ ...options, faults: ['kill', 'throw', 'lose'], rounds: 6 })
     expect(killedAt).toEqual(expect.arrayContaining([...onTheWay, 'attempt.beforeLookUp']))
     expect(unknown).toBe(0)
   })
 
   test('attempt on a target that is neither: one effect, or none and declared unknown, which is counted', async () => {
     const options = optionsOf('sound-handlers', 'withAttempt', 'neither')
-    const { unknown, text } = await prove({ ...options, mayBeUnknown: () => true, rounds: 10 })
+    const { unknown, text } = await prove({ ...options, mayBeUnknown: () => true, rounds: 6 })
     expect(unknown).toBeGreaterThan(0)
     expect(text).toContain(`Unknown, as declared, with one effect or none: ${unknown} events.`)
   })
