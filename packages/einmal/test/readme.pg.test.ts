@@ -30,7 +30,7 @@ describe('the README is true', () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], {
       cwd: root,
       env: { ...process.env, DATABASE_URL: database.url, NODE_OPTIONS: '' },
-      timeout: 30_000,
+      timeout: 50_000,
     })
     await database.drop()
     expect({ stdout, stderr }).toEqual({ stdout: output, stderr: '' })

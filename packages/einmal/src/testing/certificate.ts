@@ -99,7 +99,8 @@ function failureText({ seed, rounds, found, shortest, tries }: Failure): string 
     'The handler does not hold.',
     ...round.violations.map(({ event, code, message }) => `  event ${event + 1}: ${message} (${code})`),
     '',
-    `Seed ${seed}, round ${rounds}. The shortest plan found in ${tries} tries, of size ${sizeOf(round.plan)} instead of ${sizeOf(found)}:`,
+    `Seed ${seed}, round ${rounds}. The shortest plan found, of size ${sizeOf(round.plan)} instead of ${sizeOf(found)}, ` +
+      `in ${tries} tries:`,
     planText(round.plan),
     '  and then again until an end, and two copies more',
     '',
@@ -108,7 +109,7 @@ function failureText({ seed, rounds, found, shortest, tries }: Failure): string 
     historyText(round.history),
     ...round.judged.map(
       ({ event, effects, effectsLater }) =>
-        `              judge   event ${event + 1}: ${effects} effects, ${effectsLater} after later copies`,
+        `     judged  event ${event + 1}: ${effects} effects, ${effectsLater} after later copies`,
     ),
     '',
     `Once more: prove({ …, plan: ${JSON.stringify(round.plan)} })`,

@@ -59,7 +59,7 @@ export interface ProveOptions<Event> {
 const DELIVERY_MS = 30_000
 const PROCESSES = 3
 
-/** Threads of a race do not come out alike each time: a smaller plan is played so often before it counts as sound. */
+/** A race does not come out alike each time: a smaller plan is played so often before it counts as sound. */
 const TRIES_OF_SMALLER = 2
 
 /**
@@ -67,7 +67,7 @@ const TRIES_OF_SMALLER = 2
  * processes, which are killed, stopped, cut off and disturbed at every point that they pass, and the target is judged.
  *
  * The points are every message that the handler sends over a connection, those of this package, its own (`crashPoint`),
- * and the moment before its answer. After every round all events are delivered until they end, and then once more.
+ * and the moment before its answer. After every round all events are delivered until they end, and then twice more.
  * Resolves with what was played and met. Throws `ProofError` with the shortest plan that still fails, its history and the
  * seed; `TypeError` where there is nothing to prove; what `judge`, `events` and `letTimePass` throw.
  *
@@ -80,7 +80,8 @@ export async function prove<Event>(options: ProveOptions<Event>): Promise<Certif
   let count = 0
   const nextEvents = () => {
     count += 1
-    return options.events(`${nonce}${count}`)
+    // All of one length: with whatever is put behind it, none of them becomes another.
+    return options.events(`${nonce}${String(count).padStart(6, '0')}`)
   }
   const fleet = openFleet(
     (options.processes ?? PROCESSES) + LATER_PROCESSES,

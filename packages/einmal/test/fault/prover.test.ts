@@ -66,7 +66,7 @@ async function letTimePass(pool: pg.Pool, reference: string): Promise<void> {
   await pool.query(`update jobs set lease_until = lease_until - interval '1 day' where key = $1`, [reference])
 }
 
-describe('a handler that holds passes the proof', () => {
+describe('a handler that holds passes the proof', { timeout: 180_000 }, () => {
   test.each(['withOnce', 'uniqueKeyInOneTransaction', 'takeOverWithOwnerCheck'])(
     '%s: killed, stopped, disturbed and cut off at every point, and one effect each',
     async (handler) => {
