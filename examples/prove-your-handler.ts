@@ -1,4 +1,5 @@
-import { fromPg, install } from 'einmal/pg'
+import { install } from 'einmal'
+import { fromPg } from 'einmal/pg'
 import { ProofError, prove } from 'einmal/testing'
 import pg from 'pg'
 

@@ -24,7 +24,7 @@ export interface HandlerProcess {
 export interface HandlerModule {
   readonly module: string | URL
   readonly handler: string
-  readonly env: NodeJS.ProcessEnv | undefined
+  readonly env: Readonly<Record<string, string | undefined>> | undefined
   readonly nodeArguments: readonly string[]
 }
 

@@ -43,7 +43,7 @@ export interface ProveOptions<Event> {
   /** Default all four; on Windows without `stop`. */
   readonly faults?: readonly FaultKind[]
   /** Environment of the processes. Default that of this one. */
-  readonly env?: NodeJS.ProcessEnv
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** For Node.js, before the file: what your modules need to be loaded. */
   readonly nodeArguments?: readonly string[]
   /** How long a delivery gives no sign before those that stand still are woken up, for it may wait for them. Default 200. */

@@ -2,7 +2,6 @@
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { defineRegister, type TargetCapability } from '../../src/index.ts'
 import {
@@ -53,17 +52,17 @@ function optionsOf(
       const reference = referenceOf(event)
       return target.effects(encodeURIComponent(reference)) + (await countEffects(database.pool, reference))
     },
-    letTimePass: (event) => letTimePass(database.pool, referenceOf(event)),
+    letTimePass: (event) => letTimePass(referenceOf(event)),
   }
 }
 
-async function letTimePass(pool: pg.Pool, reference: string): Promise<void> {
-  await pool.query(
+async function letTimePass(reference: string): Promise<void> {
+  await database.pool.query(
     `update einmal_events set lease_until = lease_until - interval '1 day', next_attempt_at = next_attempt_at - interval '1 day'
       where external_id = $1`,
     [reference],
   )
-  await pool.query(`update jobs set lease_until = lease_until - interval '1 day' where key = $1`, [reference])
+  await database.pool.query(`update jobs set lease_until = lease_until - interval '1 day' where key = $1`, [reference])
 }
 
 describe('a handler that holds passes the proof', { timeout: 180_000 }, () => {
