@@ -51,7 +51,7 @@ export function keepLease<NativeTx>(db: Db<NativeTx>, held: Held, leaseMs: numbe
   }
   const watchEnd = () => {
     clearTimeout(endTimer)
-    endTimer = setTimeout(() => lose(overByCount), endsAt - performance.now())
+    endTimer = setTimeout(() => lose(overByCount), Math.max(0, endsAt - performance.now()))
     endTimer.unref()
   }
   const ask = async (): Promise<boolean> => {
