@@ -1,7 +1,7 @@
 /** Rows of one's own beside the words of a lease: both are committed, or neither. Judge is the table of effects. */
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   completeLeased,
   failLeased,
@@ -12,24 +12,12 @@ import {
   resolve,
   sweep,
 } from '../src/index.ts'
-import { type Opened, pgPipelined } from './support/adapters.ts'
-import { countEffects, createOwnDatabase, type OwnDatabase } from './support/database.ts'
-import { createTables, endLease, findLeasedRow } from './support/leased.ts'
+import { countEffects } from './support/database.ts'
+import { endLease, findLeasedRow } from './support/leased.ts'
+import { createRegisterFixture } from './support/register-fixture.ts'
 
-let database: OwnDatabase
-let opened: Opened<pg.PoolClient>
+const fixture = createRegisterFixture()
 let ids = 0
-
-beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
-  await createTables(database.pool, opened.db.register)
-})
-
-afterAll(async () => {
-  await opened.close()
-  await database.drop()
-})
 
 function freshId(): string {
   ids += 1
@@ -39,7 +27,7 @@ function freshId(): string {
 const key = (id: string, scope = 'acme') => ({ scope, source: 'shop', kind: 'mail.send', id })
 
 async function reserve(id: string, holder: string = randomUUID()): Promise<Held> {
-  const reservation = await reserveLeased(opened.db, key(id), { holder, leaseMs: 60_000 })
+  const reservation = await reserveLeased(fixture.here.db, key(id), { holder, leaseMs: 60_000 })
   if (reservation.verdict !== 'reserved') throw new Error(`found ${reservation.verdict}`)
   return reservation.held
 }
@@ -56,39 +44,46 @@ type Write = (tx: pg.PoolClient) => Promise<void>
 
 /** Every word of a lease, said of an event that this call reserves. */
 const words: [string, (id: string, write: Write) => Promise<unknown>, string][] = [
-  ['completes', async (id, write) => completeLeased(opened.db, await reserve(id), {}, (tx) => write(tx)), 'completed'],
+  [
+    'completes',
+    async (id, write) => completeLeased(fixture.here.db, await reserve(id), {}, (tx) => write(tx)),
+    'completed',
+  ],
   [
     'fails',
-    async (id, write) => failLeased(opened.db, await reserve(id), { code: 'no', message: '' }, {}, write),
+    async (id, write) => failLeased(fixture.here.db, await reserve(id), { code: 'no', message: '' }, {}, write),
     'failed',
   ],
-  ['is unknown', async (id, write) => markUnknown(opened.db, await reserve(id), {}, write), 'unknown'],
+  ['is unknown', async (id, write) => markUnknown(fixture.here.db, await reserve(id), {}, write), 'unknown'],
 ]
 
 describe.each(words)('an event that %s', (_title, say, state) => {
   test('brings its rows along, in one transaction', async () => {
     const id = freshId()
     await say(id, writes(id))
-    expect([await countEffects(database.pool, id), (await findLeasedRow(database.pool, id))?.state]).toEqual([1, state])
+    expect([
+      await countEffects(fixture.database.pool, id),
+      (await findLeasedRow(fixture.database.pool, id))?.state,
+    ]).toEqual([1, state])
   })
 
   test('stays as it was where they cannot be written', async () => {
     const id = freshId()
     await expect(say(id, writes(id, { thenThrows: true }))).rejects.toThrow('not this one')
-    expect(await countEffects(database.pool, id)).toBe(0)
-    expect(await findLeasedRow(database.pool, id)).toMatchObject({ state: 'in_progress' })
+    expect(await countEffects(fixture.database.pool, id)).toBe(0)
+    expect(await findLeasedRow(fixture.database.pool, id)).toMatchObject({ state: 'in_progress' })
   })
 })
 
 test('a late word brings nothing along', async () => {
   const id = freshId()
   const held = await reserve(id)
-  await completeLeased(opened.db, held)
-  expect(await failLeased(opened.db, held, { code: 'late', message: '' }, {}, writes(id))).toMatchObject({
+  await completeLeased(fixture.here.db, held)
+  expect(await failLeased(fixture.here.db, held, { code: 'late', message: '' }, {}, writes(id))).toMatchObject({
     outcome: 'lost',
   })
-  expect(await markUnknown(opened.db, held, {}, writes(id))).toMatchObject({ outcome: 'lost' })
-  expect(await countEffects(database.pool, id)).toBe(0)
+  expect(await markUnknown(fixture.here.db, held, {}, writes(id))).toMatchObject({ outcome: 'lost' })
+  expect(await countEffects(fixture.database.pool, id)).toBe(0)
 })
 
 describe('a reservation', () => {
@@ -96,22 +91,25 @@ describe('a reservation', () => {
     const id = freshId()
     const found: string[] = []
     const arrive = () =>
-      reserveLeased(opened.db, key(id), { holder: randomUUID(), leaseMs: 60_000 }, async (tx, { verdict }) => {
+      reserveLeased(fixture.here.db, key(id), { holder: randomUUID(), leaseMs: 60_000 }, async (tx, { verdict }) => {
         found.push(verdict)
         await writes(id)(tx)
       })
     await arrive()
     await arrive()
-    expect([found, await countEffects(database.pool, id)]).toEqual([['reserved', 'in_progress'], 2])
+    expect([found, await countEffects(fixture.database.pool, id)]).toEqual([['reserved', 'in_progress'], 2])
   })
 
   test('is not there where they cannot be written', async () => {
     const id = freshId()
     const arrival = { holder: randomUUID(), leaseMs: 60_000 }
-    await expect(reserveLeased(opened.db, key(id), arrival, writes(id, { thenThrows: true }))).rejects.toThrow(
+    await expect(reserveLeased(fixture.here.db, key(id), arrival, writes(id, { thenThrows: true }))).rejects.toThrow(
       'not this one',
     )
-    expect([await findLeasedRow(database.pool, id), await countEffects(database.pool, id)]).toEqual([undefined, 0])
+    expect([await findLeasedRow(fixture.database.pool, id), await countEffects(fixture.database.pool, id)]).toEqual([
+      undefined,
+      0,
+    ])
   })
 
   test('waits for whoever is at it, and is counted as one arrival', async () => {
@@ -120,10 +118,12 @@ describe('a reservation', () => {
     const pauses: number[] = []
     const pause = async (ms: number) => {
       pauses.push(ms)
-      if (pauses.length === 3) await completeLeased(opened.db, held, { answer: 'sent' })
+      if (pauses.length === 3) await completeLeased(fixture.here.db, held, { answer: 'sent' })
     }
     const wait = { maxMs: 10_000, pause }
-    expect(await reserveLeased(opened.db, key(id), { holder: randomUUID(), leaseMs: 60_000, wait })).toMatchObject({
+    expect(
+      await reserveLeased(fixture.here.db, key(id), { holder: randomUUID(), leaseMs: 60_000, wait }),
+    ).toMatchObject({
       ...{ verdict: 'duplicate', answer: 'sent', copies: 2 },
     })
     expect(pauses).toEqual([50, 100, 200])
@@ -137,7 +137,9 @@ describe('a reservation', () => {
       waited += ms
     }
     const wait = { maxMs: 300, pause }
-    expect(await reserveLeased(opened.db, key(id), { holder: randomUUID(), leaseMs: 60_000, wait })).toMatchObject({
+    expect(
+      await reserveLeased(fixture.here.db, key(id), { holder: randomUUID(), leaseMs: 60_000, wait }),
+    ).toMatchObject({
       verdict: 'in_progress',
     })
     expect(waited).toBe(300)
@@ -147,26 +149,26 @@ describe('a reservation', () => {
 test('a decision brings its rows along and says of which attempt, once however often it is made', async () => {
   const id = freshId()
   const held = await reserve(id)
-  await markUnknown(opened.db, held)
+  await markUnknown(fixture.here.db, held)
   const settled: unknown[] = []
   const decision = { outcome: 'completed', note: 'asked', author: 'anna', holder: randomUUID() } as const
   for (let count = 0; count < 2; count += 1) {
-    const resolved = await resolve(opened.db, key(id), decision, async (tx, event) => {
+    const resolved = await resolve(fixture.here.db, key(id), decision, async (tx, event) => {
       settled.push(event)
       await writes(id)(tx)
     })
     expect(resolved).toMatchObject({ outcome: 'resolved' })
   }
   expect(settled).toEqual([{ eventId: held.eventId, attempt: 1 }])
-  expect(await countEffects(database.pool, id)).toBe(1)
+  expect(await countEffects(fixture.database.pool, id)).toBe(1)
 })
 
 describe('a sweep', () => {
   async function abandoned(scope: string, target: 'neither' | 'accepts_key') {
     const id = freshId()
     const arrival = { holder: randomUUID(), leaseMs: 60_000, target }
-    const { held } = (await reserveLeased(opened.db, key(id, scope), arrival)) as LeasedReserved
-    await endLease(database.pool, id)
+    const { held } = (await reserveLeased(fixture.here.db, key(id, scope), arrival)) as LeasedReserved
+    await endLease(fixture.database.pool, id)
     return { id, held }
   }
 
@@ -175,7 +177,7 @@ describe('a sweep', () => {
     const swept = [await abandoned(scope, 'neither'), await abandoned(scope, 'accepts_key')]
     const told: unknown[] = []
     const handler = { source: 'shop', kind: 'mail.send', perform: async () => undefined }
-    await sweep(opened.db, scope, {
+    await sweep(fixture.here.db, scope, {
       handlers: [handler],
       async alongside(tx, events) {
         told.push(...events)
@@ -185,15 +187,15 @@ describe('a sweep', () => {
     expect(told).toEqual(
       swept.map(({ id, held }) => ({ key: { ...key(id, scope), generation: 1 }, eventId: held.eventId, attempt: 1 })),
     )
-    for (const { id } of swept) expect(await countEffects(database.pool, id)).toBe(1)
+    for (const { id } of swept) expect(await countEffects(fixture.database.pool, id)).toBe(1)
   })
 
   test('leaves the events as they were where those rows cannot be written', async () => {
     const scope = randomUUID()
     const { id } = await abandoned(scope, 'neither')
     const alongside = (tx: pg.PoolClient) => writes(id, { thenThrows: true })(tx)
-    await expect(sweep(opened.db, scope, { alongside })).rejects.toThrow('not this one')
-    expect(await findLeasedRow(database.pool, id)).toMatchObject({ state: 'in_progress' })
-    expect(await countEffects(database.pool, id)).toBe(0)
+    await expect(sweep(fixture.here.db, scope, { alongside })).rejects.toThrow('not this one')
+    expect(await findLeasedRow(fixture.database.pool, id)).toMatchObject({ state: 'in_progress' })
+    expect(await countEffects(fixture.database.pool, id)).toBe(0)
   })
 })

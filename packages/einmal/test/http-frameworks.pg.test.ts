@@ -5,30 +5,17 @@ import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { idempotency as onExpress } from '../src/http/express.ts'
 import { idempotency as onFastify } from '../src/http/fastify.ts'
 import { idempotency as onHono } from '../src/http/hono.ts'
-import { type Opened, pgPipelined } from './support/adapters.ts'
-import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
 import { send } from './support/http-client.ts'
-import { createTables } from './support/leased.ts'
+import { createRegisterFixture } from './support/register-fixture.ts'
 
-let database: OwnDatabase
-let opened: Opened<pg.PoolClient>
+const fixture = createRegisterFixture()
 const closing: (() => unknown)[] = []
 const caller = () => 'anna'
 
-beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
-  await createTables(database.pool, opened.db.register)
-})
-afterAll(async () => {
-  await opened.close()
-  await database.drop()
-})
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
@@ -41,7 +28,7 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 async function countKeys(): Promise<number> {
-  const { rows } = await database.pool.query('select count(*)::int as count from einmal_events')
+  const { rows } = await fixture.database.pool.query('select count(*)::int as count from einmal_events')
   return rows[0].count
 }
 
@@ -49,7 +36,7 @@ describe('on Express', () => {
   test('a body that no parser has read is refused, since it could not be compared', async () => {
     let runs = 0
     const app = express()
-    app.use(express.json(), onExpress(opened.db, { caller }))
+    app.use(express.json(), onExpress(fixture.here.db, { caller }))
     app.use((_request, response) => void response.json({ run: ++runs }))
     const origin = await listen(app)
     const refused = await send(origin, { key: 'express-1', contentType: 'text/csv', body: 'a;b' })
@@ -59,7 +46,7 @@ describe('on Express', () => {
 
   test('without the raw body its parsed form is compared, and digits that are lost are refused', async () => {
     const app = express()
-    app.use(express.json(), onExpress(opened.db, { caller }))
+    app.use(express.json(), onExpress(fixture.here.db, { caller }))
     app.use((_request, response) => void response.json({}))
     const origin = await listen(app)
     await send(origin, { key: 'express-2', body: '{"a":1,"b":2}' })
@@ -72,7 +59,7 @@ describe('on Express', () => {
 
   test('what is set on the response after its end does not change the answer', async () => {
     const app = express()
-    app.use(onExpress(opened.db, { caller }))
+    app.use(onExpress(fixture.here.db, { caller }))
     app.use((_request, response) => {
       response.status(201).json({ first: true })
       response.statusCode = 500
@@ -85,7 +72,7 @@ describe('on Express', () => {
 
   test('an answer in several writes, with its head written by hand, is told again whole', async () => {
     const app = express()
-    app.use(onExpress(opened.db, { caller }))
+    app.use(onExpress(fixture.here.db, { caller }))
     app.use((_request, response) => {
       response.writeHead(202, 'Accepted', ['Content-Type', 'text/plain', 'Location', '/jobs/1'])
       response.write('gr')
@@ -106,7 +93,7 @@ describe('on Express', () => {
     ['a body', (response: express.Response) => response.end(7)],
   ])('%s that cannot be written is an error of the handler, as without the middleware', async (name, answer) => {
     const app = express()
-    app.use(onExpress(opened.db, { caller, effect: 'transactional' }))
+    app.use(onExpress(fixture.here.db, { caller, effect: 'transactional' }))
     app.use((_request, response) => void answer(response))
     const origin = await listen(app)
     for (let count = 0; count < 2; count += 1) {
@@ -122,7 +109,7 @@ describe('on Fastify', () => {
     let runs = 0
     const answer = async () => ({ run: ++runs })
     app.register(async (scope) => {
-      await scope.register(onFastify(opened.db, { caller, required: true }))
+      await scope.register(onFastify(fixture.here.db, { caller, required: true }))
       const body = { type: 'object', required: ['amount'], properties: { amount: { type: 'integer' } } }
       scope.post('/orders', { schema: { body } }, answer)
     })
@@ -138,7 +125,7 @@ describe('on Fastify', () => {
   test('a refusal of a later hook is a refusal of the handler', async () => {
     const app = Fastify()
     closing.push(() => app.close())
-    await app.register(onFastify(opened.db, { caller }))
+    await app.register(onFastify(fixture.here.db, { caller }))
     let isAllowed = false
     app.post(
       '/orders',
@@ -154,7 +141,7 @@ describe('on Fastify', () => {
   test('a body that is too large is refused as without the plugin, and takes no key', async () => {
     const app = Fastify({ bodyLimit: 100 })
     closing.push(() => app.close())
-    await app.register(onFastify(opened.db, { caller }))
+    await app.register(onFastify(fixture.here.db, { caller }))
     app.post('/orders', async () => ({}))
     const origin = await app.listen({ port: 0, host: '127.0.0.1' })
     const before = await countKeys()
@@ -167,7 +154,7 @@ describe('on Hono', () => {
   test('works without a server, reads the body once, and leaves forms and limits to the handler', async () => {
     const app = new Hono()
     let runs = 0
-    app.use(bodyLimit({ maxSize: 1000 }), onHono(opened.db, { caller }))
+    app.use(bodyLimit({ maxSize: 1000 }), onHono(fixture.here.db, { caller }))
     app.post('/orders', async (c) => c.json({ run: ++runs, form: await c.req.parseBody() }, 201))
     const sendForm = (amount: string) =>
       app.request('/orders', {
@@ -186,7 +173,7 @@ describe('on Hono', () => {
   test('an error after the commit does not hide the committed answer', async () => {
     const app = new Hono()
     app.onError((_error, c) => c.text('late', 500))
-    const protect = onHono(opened.db, { caller, effect: 'repeatable' })
+    const protect = onHono(fixture.here.db, { caller, effect: 'repeatable' })
     app.post('/orders', protect, async (c) => {
       await protect.of(c)?.complete(async () => ({ status: 201, body: { id: 1 } }))
       throw new Error('late')

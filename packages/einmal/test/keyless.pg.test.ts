@@ -1,28 +1,14 @@
-import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { attempt, eventKey, KeyError, type KeylessPolicy, keylessKey, once } from '../src/index.ts'
-import { type Opened, pgPipelined } from './support/adapters.ts'
-import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
-import { createTables } from './support/leased.ts'
+import { createRegisterFixture } from './support/register-fixture.ts'
 
-let database: OwnDatabase
-let here: Opened<pg.PoolClient>
-let there: Opened<pg.PoolClient>
+const fixture = createRegisterFixture(
+  // Clocks a day apart: the window is the database's.
+  { now: () => new Date('2026-11-30T12:00:00Z') },
+  { now: () => new Date('2026-12-01T12:00:00Z') },
+)
 let count = 0
 let text = ''
-
-beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  // Clocks a day apart: the window is the database's.
-  here = pgPipelined(database.url, { now: () => new Date('2026-11-30T12:00:00Z') })
-  there = pgPipelined(database.url, { now: () => new Date('2026-12-01T12:00:00Z') })
-  await createTables(database.pool, here.db.register)
-})
-
-afterAll(async () => {
-  await Promise.all([here.close(), there.close()])
-  await database.drop()
-})
 
 beforeEach(() => {
   count += 1
@@ -44,42 +30,42 @@ const event = (more: object = {}) => ({
 
 /** As if the time since the window was opened had gone by. */
 async function moveWindow(ms: number): Promise<void> {
-  await database.pool.query(
+  await fixture.database.pool.query(
     `update einmal_events_windows set opened_at = opened_at - $1::double precision * interval '1 millisecond'`,
     [ms],
   )
 }
 
 async function refusal(more: object) {
-  const error = await keylessKey(here.db, event(more)).catch((thrown: unknown) => thrown)
+  const error = await keylessKey(fixture.here.db, event(more)).catch((thrown: unknown) => thrown)
   return error instanceof KeyError ? error.code : error
 }
 
 describe('an event without an id', () => {
   test('is the same event within the window of the first, whatever the times in it and the clocks around it', async () => {
     const keys = [
-      await keylessKey(here.db, event()),
-      await keylessKey(there.db, event({ fields: { text, email: 'a@example.org', receivedAt: 'later' } })),
-      await keylessKey(here.db, event()),
+      await keylessKey(fixture.here.db, event()),
+      await keylessKey(fixture.there.db, event({ fields: { text, email: 'a@example.org', receivedAt: 'later' } })),
+      await keylessKey(fixture.here.db, event()),
     ]
     expect(new Set(keys.map(({ id }) => id)).size).toBe(1)
     const outcomes = []
-    for (const key of keys) outcomes.push(await once(here.db, key, async () => ({})))
+    for (const key of keys) outcomes.push(await once(fixture.here.db, key, async () => ({})))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['done', 'duplicate', 'duplicate'])
   })
 
   test('is a new event after the window, which repetitions never make longer', async () => {
-    const first = await keylessKey(here.db, event())
+    const first = await keylessKey(fixture.here.db, event())
     for (let step = 0; step < 4; step += 1) {
       await moveWindow(70_000)
-      expect((await keylessKey(there.db, event())).id).toBe(first.id)
+      expect((await keylessKey(fixture.there.db, event())).id).toBe(first.id)
     }
     await moveWindow(20_001)
-    const second = await keylessKey(here.db, event())
+    const second = await keylessKey(fixture.here.db, event())
     expect(second.id).not.toBe(first.id)
-    expect((await keylessKey(there.db, event())).id).toBe(second.id)
+    expect((await keylessKey(fixture.there.db, event())).id).toBe(second.id)
     for (const key of [first, second]) {
-      expect(await attempt(here.db, key, { perform: async () => ({}) })).toMatchObject({ outcome: 'done' })
+      expect(await attempt(fixture.here.db, key, { perform: async () => ({}) })).toMatchObject({ outcome: 'done' })
     }
   })
 
@@ -95,29 +81,30 @@ describe('an event without an id', () => {
       event({ scope: 'other' }),
     ]
     const outcomes = []
-    for (const each of variants) outcomes.push(await once(here.db, await keylessKey(here.db, each), async () => ({})))
+    for (const each of variants)
+      outcomes.push(await once(fixture.here.db, await keylessKey(fixture.here.db, each), async () => ({})))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(variants.map(() => 'done'))
   })
 
   test('at the end of a window opens one new one, however many come in that moment', async () => {
-    const first = await keylessKey(here.db, event())
+    const first = await keylessKey(fixture.here.db, event())
     await moveWindow(policy.windowMs)
     const keys = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => keylessKey((index % 2 ? here : there).db, event())),
+      Array.from({ length: 100 }, (_, index) => keylessKey((index % 2 ? fixture.here : fixture.there).db, event())),
     )
     expect(new Set(keys.map(({ id }) => id)).size).toBe(1)
     expect(keys[0]?.id).not.toBe(first.id)
   })
 
   test('uses nothing up before it is reserved: who dies in between leaves the name to the next', async () => {
-    const given = await keylessKey(here.db, event())
-    const next = await keylessKey(there.db, event())
+    const given = await keylessKey(fixture.here.db, event())
+    const next = await keylessKey(fixture.there.db, event())
     expect(next).toEqual(given)
-    expect(await once(there.db, next, async () => ({}))).toMatchObject({ outcome: 'done' })
+    expect(await once(fixture.there.db, next, async () => ({}))).toMatchObject({ outcome: 'done' })
   })
 
   test('has a key that any other call takes as it is', async () => {
-    const key = await keylessKey(here.db, event())
+    const key = await keylessKey(fixture.here.db, event())
     expect(eventKey(key)).toEqual(key)
     expect(key).toMatchObject({
       scope: 'acme',
@@ -169,6 +156,6 @@ describe('a policy is refused', () => {
 })
 
 async function countWindows(): Promise<number> {
-  const { rows } = await database.pool.query('select count(*)::int as count from einmal_events_windows')
+  const { rows } = await fixture.database.pool.query('select count(*)::int as count from einmal_events_windows')
   return rows[0]?.count
 }

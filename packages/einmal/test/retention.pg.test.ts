@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   attempt,
   commitEvents,
@@ -18,27 +18,12 @@ import {
   uuidv7,
 } from '../src/index.ts'
 import { onCrashPoint } from '../src/testing/index.ts'
-import { type Opened, pgPipelined } from './support/adapters.ts'
-import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
 import { arrival, type Booking, bookAll } from './support/events.ts'
-import { createTables, findLeasedRow, findRows, makeOld } from './support/leased.ts'
+import { findLeasedRow, findRows, makeOld } from './support/leased.ts'
+import { createRegisterFixture } from './support/register-fixture.ts'
 
-let database: OwnDatabase
-let here: Opened<pg.PoolClient>
-let there: Opened<pg.PoolClient>
+const fixture = createRegisterFixture({ memory: true })
 let ids = 0
-
-beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  here = pgPipelined(database.url, { memory: true })
-  there = pgPipelined(database.url, { memory: true })
-  await createTables(database.pool, here.db.register)
-})
-
-afterAll(async () => {
-  await Promise.all([here.close(), there.close()])
-  await database.drop()
-})
 
 beforeEach(() => {
   ids += 1
@@ -50,16 +35,16 @@ const hour = 3_600_000
 const retention = retentionFor({ providerRetryMs: 72 * hour, manualResendMs: 0, longestOutageMs: 4 * hour })
 const key = (id: string): EventKey => ({ scope: 'acme', source: 'shop', kind: 'mail.send', id })
 const freshId = () => `evt_${ids}`
-const row = (id: string) => findLeasedRow(database.pool, id)
-const purgeAll = (more: object = {}) => purge(here.db, 'acme', { olderThanMs: 76 * hour, retention, ...more })
+const row = (id: string) => findLeasedRow(fixture.database.pool, id)
+const purgeAll = (more: object = {}) => purge(fixture.here.db, 'acme', { olderThanMs: 76 * hour, retention, ...more })
 
 /** Every way in, and what it does with one more arrival of the key. */
 const entrances: [string, (id: string) => Promise<{ outcome: string; remembered?: boolean }>][] = [
-  ['once', (id) => once(there.db, key(id), (tx) => record(tx, id))],
+  ['once', (id) => once(fixture.there.db, key(id), (tx) => record(tx, id))],
   [
     'a group',
     async (id) => {
-      const group = createGroup<pg.PoolClient, Booking>(there.db, bookAll(there))
+      const group = createGroup<pg.PoolClient, Booking>(fixture.there.db, bookAll(fixture.there))
       const [first] = await Promise.all([
         group.submit({ ...arrival(id), key: key(id) }),
         group.submit({ ...arrival(id), key: key(id) }),
@@ -69,13 +54,19 @@ const entrances: [string, (id: string) => Promise<{ outcome: string; remembered?
   ],
   [
     'attempt',
-    (id) => attempt(there.db, key(id), { perform: () => there.db.transaction('acme', (tx) => record(tx, id)) }),
+    (id) =>
+      attempt(fixture.there.db, key(id), {
+        perform: () => fixture.there.db.transaction('acme', (tx) => record(tx, id)),
+      }),
   ],
   [
     'reserveLeased',
     async (id) => {
-      const { verdict, ...rest } = await reserveLeased(there.db, key(id), { holder: randomUUID(), leaseMs: 60_000 })
-      if (verdict === 'reserved') await there.db.transaction('acme', (tx) => record(tx, id))
+      const { verdict, ...rest } = await reserveLeased(fixture.there.db, key(id), {
+        holder: randomUUID(),
+        leaseMs: 60_000,
+      })
+      if (verdict === 'reserved') await fixture.there.db.transaction('acme', (tx) => record(tx, id))
       return { outcome: verdict, ...rest }
     },
   ],
@@ -87,12 +78,12 @@ async function record(tx: pg.PoolClient, id: string) {
 }
 
 const effects = async (id: string) =>
-  (await database.pool.query('select count(*)::int as count from effects where id = $1', [id])).rows[0]?.count
+  (await fixture.database.pool.query('select count(*)::int as count from effects where id = $1', [id])).rows[0]?.count
 
 /** Done, and last heard of long ago. */
 async function doneLongAgo(id: string, age = '77 hours'): Promise<void> {
-  await once(here.db, key(id), (tx) => record(tx, id))
-  await makeOld(database.pool, id, age)
+  await once(fixture.here.db, key(id), (tx) => record(tx, id))
+  await makeOld(fixture.database.pool, id, age)
 }
 
 describe('how long an event is kept', () => {
@@ -112,7 +103,7 @@ describe('how long an event is kept', () => {
   })
 
   test('does not end for a register without memory, which would do every purged event again', async () => {
-    const forgetful = here.another({})
+    const forgetful = fixture.here.another({})
     await expect(purge(forgetful, 'acme', { olderThanMs: 76 * hour, retention })).rejects.toThrow(TypeError)
   })
 })
@@ -142,16 +133,18 @@ describe('a purge', () => {
       }),
     ])
     keys.push(eventKey({ ...key('gen'), generation: 2 }))
-    for (const each of keys) await once(here.db, { ...each, ...partsOf(each) }, async () => ({}))
-    for (const each of keys) await makeOld(database.pool, each.id, '3 years')
+    for (const each of keys) await once(fixture.here.db, { ...each, ...partsOf(each) }, async () => ({}))
+    for (const each of keys) await makeOld(fixture.database.pool, each.id, '3 years')
     await purgeAll()
-    const { rows } = await database.pool.query<{ digest: string }>(
+    const { rows } = await fixture.database.pool.query<{ digest: string }>(
       `select encode(digest, 'hex') as digest from einmal_events_memory`,
     )
     const digests = rows.map(({ digest }) => digest)
     for (const each of keys) {
       expect(digests).toContain(createHash('sha256').update(keyText(each)).digest('hex'))
-      expect(await once(here.db, { ...each, ...partsOf(each) }, async () => ({}))).toMatchObject({ remembered: true })
+      expect(await once(fixture.here.db, { ...each, ...partsOf(each) }, async () => ({}))).toMatchObject({
+        remembered: true,
+      })
     }
   })
 
@@ -159,20 +152,22 @@ describe('a purge', () => {
     const id = freshId()
     await doneLongAgo(id)
     await purgeAll()
-    expect(await once(here.db, { ...key(id), scope: 'other' }, async () => ({}))).toMatchObject({ outcome: 'done' })
-    expect(await once(here.db, key(id), async () => ({}))).toMatchObject({ outcome: 'duplicate' })
+    expect(await once(fixture.here.db, { ...key(id), scope: 'other' }, async () => ({}))).toMatchObject({
+      outcome: 'done',
+    })
+    expect(await once(fixture.here.db, key(id), async () => ({}))).toMatchObject({ outcome: 'duplicate' })
   })
 
   test('trap 10: takes nothing that is in flight, failed or unknown, however old it is', async () => {
     const states = ['in_progress', 'failed', 'final', 'unknown'].map((state) => `${freshId()}_${state}`)
     for (const id of states) {
-      const reserved = await reserveLeased(here.db, key(id), { holder: randomUUID(), leaseMs: 60_000 })
+      const reserved = await reserveLeased(fixture.here.db, key(id), { holder: randomUUID(), leaseMs: 60_000 })
       if (reserved.verdict !== 'reserved') throw new Error(reserved.verdict)
       const error = { code: 'x', message: '' }
-      if (id.endsWith('failed')) await failLeased(here.db, reserved.held, error, { retryAfterMs: 60_000 })
-      if (id.endsWith('final')) await failLeased(here.db, reserved.held, error, { final: true })
-      if (id.endsWith('unknown')) await markUnknown(here.db, reserved.held)
-      await makeOld(database.pool, id, '3 years')
+      if (id.endsWith('failed')) await failLeased(fixture.here.db, reserved.held, error, { retryAfterMs: 60_000 })
+      if (id.endsWith('final')) await failLeased(fixture.here.db, reserved.held, error, { final: true })
+      if (id.endsWith('unknown')) await markUnknown(fixture.here.db, reserved.held)
+      await makeOld(fixture.database.pool, id, '3 years')
     }
     const before = await Promise.all(states.map(row))
     await purgeAll()
@@ -184,13 +179,16 @@ describe('a purge', () => {
     const id = freshId()
     await doneLongAgo(id, age)
     await purgeAll()
-    expect(await once(here.db, key(id), async () => ({}))).toMatchObject({ outcome: 'duplicate', target: { id } })
+    expect(await once(fixture.here.db, key(id), async () => ({}))).toMatchObject({
+      outcome: 'duplicate',
+      target: { id },
+    })
   })
 
   test('counts from the last arrival: a sender who still repeats keeps the event', async () => {
     const id = freshId()
     await doneLongAgo(id, '1 year')
-    await once(here.db, key(id), async () => ({}))
+    await once(fixture.here.db, key(id), async () => ({}))
     await purgeAll()
     expect(await row(id)).toMatchObject({ copies: 2 })
   })
@@ -198,15 +196,16 @@ describe('a purge', () => {
   test('goes through all in batches, takes the notes along, and does nothing the second time', async () => {
     const all = Array.from({ length: 25 }, (_, index) => `${freshId()}_${index}`)
     for (const id of all) await doneLongAgo(id)
-    const { rows } = await database.pool.query<{ id: string }>('select id from einmal_events where external_id = $1', [
-      all[3],
-    ])
-    await database.pool.query(
+    const { rows } = await fixture.database.pool.query<{ id: string }>(
+      'select id from einmal_events where external_id = $1',
+      [all[3]],
+    )
+    await fixture.database.pool.query(
       `insert into einmal_events_notes (event_id, scope, type, recorded_at) values ($1, 'acme', 'late_failed', now())`,
       [rows[0]?.id],
     )
     expect(await purgeAll({ batchSize: 10 })).toEqual({ purged: 25 })
-    const left = await database.pool.query('select from einmal_events_notes where event_id = $1', [rows[0]?.id])
+    const left = await fixture.database.pool.query('select from einmal_events_notes where event_id = $1', [rows[0]?.id])
     expect(left.rowCount).toBe(0)
     expect(await purgeAll({ batchSize: 10 })).toEqual({ purged: 0 })
   })
@@ -214,14 +213,16 @@ describe('a purge', () => {
   test('keeps an event that was repeated on purpose, so that its generations count on', async () => {
     const id = freshId()
     await doneLongAgo(id)
-    const second = await repeat(here.db, key(id), { author: 'anna', reason: 'again' })
+    const second = await repeat(fixture.here.db, key(id), { author: 'anna', reason: 'again' })
     if (second.outcome !== 'opened') throw new Error(second.outcome)
-    await once(here.db, second.key, async () => ({}))
-    await makeOld(database.pool, id, '1 year')
+    await once(fixture.here.db, second.key, async () => ({}))
+    await makeOld(fixture.database.pool, id, '1 year')
     await purgeAll()
-    expect(await findRows(database.pool, id)).toMatchObject([{ kind: 'mail.send' }])
-    expect(await once(here.db, second.key, async () => ({}))).toMatchObject({ remembered: true })
-    expect(await repeat(here.db, key(id), { author: 'anna', reason: 'and again' })).toMatchObject({ generation: 3 })
+    expect(await findRows(fixture.database.pool, id)).toMatchObject([{ kind: 'mail.send' }])
+    expect(await once(fixture.here.db, second.key, async () => ({}))).toMatchObject({ remembered: true })
+    expect(await repeat(fixture.here.db, key(id), { author: 'anna', reason: 'and again' })).toMatchObject({
+      generation: 3,
+    })
   })
 
   test('that dies before its commit has taken nothing', async () => {
@@ -232,7 +233,10 @@ describe('a purge', () => {
     })
     await expect(purgeAll()).rejects.toThrow('dies')
     onCrashPoint(null)
-    expect(await once(there.db, key(id), async () => ({}))).toMatchObject({ outcome: 'duplicate', target: { id } })
+    expect(await once(fixture.there.db, key(id), async () => ({}))).toMatchObject({
+      outcome: 'duplicate',
+      target: { id },
+    })
   })
 })
 
@@ -267,7 +271,7 @@ describe('a purge and an arrival of the same event at the same moment', () => {
       arrivedAt: new Date(),
       input: null,
     }
-    const copy = commitEvents(there.db, 'acme', [incoming], {
+    const copy = commitEvents(fixture.there.db, 'acme', [incoming], {
       effect: async () => [],
       async settle() {
         held.resolve()
@@ -287,10 +291,10 @@ describe('a purge and an arrival of the same event at the same moment', () => {
     await doneLongAgo(staying)
     const reached = Promise.withResolvers<void>()
     const mayEnd = Promise.withResolvers<void>()
-    const slow: typeof there.db = {
-      ...there.db,
+    const slow: typeof fixture.there.db = {
+      ...fixture.there.db,
       transaction: (scope, work) =>
-        there.db.transaction(scope, async (tx, query) => {
+        fixture.there.db.transaction(scope, async (tx, query) => {
           const value = await work(tx, query)
           reached.resolve()
           await mayEnd.promise
@@ -308,7 +312,7 @@ describe('a purge and an arrival of the same event at the same moment', () => {
     const gate = holdAt('purge.beforeCommit')
     const purging = purgeAll()
     await gate.reached
-    const late = repeat(there.db, key(going), wish)
+    const late = repeat(fixture.there.db, key(going), wish)
     await untilSomebodyWaits()
     gate.open()
     expect([await purging, await late]).toEqual([{ purged: 1 }, { outcome: 'not_found' }])
@@ -321,10 +325,10 @@ describe('a purge and an arrival of the same event at the same moment', () => {
     await Promise.all([
       purgeAll({ batchSize: 5 }),
       ...all.map(arrive),
-      purge(there.db, 'acme', { olderThanMs: 76 * hour, retention, batchSize: 7 }),
+      purge(fixture.there.db, 'acme', { olderThanMs: 76 * hour, retention, batchSize: 7 }),
       ...all.map((id, index) => arrive(id, index + 1)),
     ])
-    const { rows } = await database.pool.query(
+    const { rows } = await fixture.database.pool.query(
       'select id, count(*)::int as effects from effects where id = any($1) group by id having count(*) <> 1',
       [all],
     )
@@ -335,7 +339,7 @@ describe('a purge and an arrival of the same event at the same moment', () => {
 test('a register without memory sends no statement for it, in no mode', async () => {
   const sent: string[] = []
   const listening = (memory: boolean) => {
-    const db = here.another({ memory })
+    const db = fixture.here.another({ memory })
     return {
       ...db,
       transaction: ((scope, work) =>
@@ -378,7 +382,7 @@ function holdAt(held: string): { reached: Promise<void>; open(): void } {
 /** A lock gives no signal to others, so this asks, at most 5,000 times. */
 async function untilSomebodyWaits(): Promise<void> {
   for (let asked = 0; asked < 5_000; asked += 1) {
-    const { rows } = await database.pool.query(
+    const { rows } = await fixture.database.pool.query(
       `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
     if (rows.length > 0) return

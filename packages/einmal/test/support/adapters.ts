@@ -190,3 +190,17 @@ export const pglite: Open<PgliteTransaction> = (url, options = {}) => {
     close: async () => undefined,
   }
 }
+
+/** Runs a suite for every adapter, and for every way to set one up. */
+export function forEveryAdapter(suite: <Tx>(name: string, open: Open<Tx>, place?: Place) => void): void {
+  suite('pg', pgPlain)
+  suite('pg, pipelined', pgPipelined)
+  suite('pg, without prepared statements', pgUnprepared)
+  suite('kysely', kysely)
+  suite('postgres-js', postgresJs)
+  suite('postgres-js, without prepared statements', postgresJsUnprepared)
+  suite('drizzle over node-postgres', drizzleNodePostgres)
+  suite('drizzle over postgres-js', drizzlePostgresJs)
+  suite('pglite', pglite, inProcess)
+  suite('drizzle over pglite', drizzlePglite, inProcess)
+}
