@@ -28,10 +28,7 @@ export function conformance<Tx>(name: string, open: Open<Tx>, place: Place = ser
     let now = new Date('2026-11-30T10:00:00.000Z')
     const others: Opened<Tx>[] = []
     const warnings: string[] = []
-    const onWarning = ({ name: kind, message }: Error) => {
-      // Of postgres-js, which counts when to connect again and may come late to it.
-      if (kind !== 'TimeoutNegativeWarning') warnings.push(message)
-    }
+    const onWarning = (warning: Error) => warnings.push(warning.message)
     const options: PgOptions = { now: () => now }
 
     const openAnother = (more: PgOptions = {}) => {
