@@ -36,10 +36,16 @@ export async function runWork<Tx, T>(
     result.catch(() => undefined)
     return result
   }
-  const value = await work(tx, query)
-  await query(PROBE, []).catch(() => undefined)
-  await settle(sent)
-  return value
+  try {
+    const value = await work(tx, query)
+    await query(PROBE, []).catch(() => undefined)
+    await settle(sent)
+    return value
+  } catch (error) {
+    // The driver rolls back next, and wants no statement on its way.
+    await Promise.allSettled(sent)
+    throw error
+  }
 }
 
 /**
