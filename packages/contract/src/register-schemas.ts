@@ -60,7 +60,9 @@ export const reserveInput = z
     content: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('The same, field by field: the refusal then names the fields. Only digests are stored'),
+      .describe(
+        'The same, field by field, in place of a fingerprint: the refusal then names the fields. Only digests are stored',
+      ),
   })
   .meta({
     id: 'ReserveInput',

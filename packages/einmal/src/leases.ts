@@ -348,8 +348,8 @@ async function finish<NativeTx>(
  * Writes down that the effect is done, with what every later copy is told.
  *
  * Only holder and attempt of the reservation may: the word of anybody else changes nothing, is kept in the notes, and is
- * told that it lost. The same word again is done again. `alongside` runs in the same transaction, only where the word
- * counts; if it throws, nothing of both remains.
+ * told that it lost. The same word again is done again; one with another target is another word, and has lost.
+ * `alongside` runs in the same transaction, only where the word counts; if it throws, nothing of both remains.
  */
 export async function completeLeased<NativeTx>(
   db: Db<NativeTx>,

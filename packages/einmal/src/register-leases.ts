@@ -178,7 +178,8 @@ interface End {
 /* Who may end an event is decided under the lock of its row, and the note is of the same moment. */
 function endText({ table, scope, type }: TableNames, end: End): string {
   return `with held as materialized (
-  select e.id, e.state, e.holder, e.attempt, e.lease_until, e.next_attempt_at, e.error_code, clock_timestamp() as now
+  select e.id, e.state, e.holder, e.attempt, e.lease_until, e.next_attempt_at, e.error_code, e.is_final, e.target_type,
+    e.target_id, clock_timestamp() as now
   from ${table} as e where ${end.which} and e.${scope} = $1::${type} for no key update
 ), written as (
   update ${table} as e set state = $5::text, holder = ${end.holder}, lease_until = null,
@@ -207,8 +208,9 @@ from held as h`
 function finishText(names: TableNames): string {
   const isMine = 'h.holder = $3::uuid and h.attempt = $4::integer'
   const counts = `${isMine} and h.state = 'in_progress'`
-  // Not the end that a lease came to by itself.
-  const isRepeated = `(${isMine} and h.state = $5::text and h.error_code is not distinct from $9::text)`
+  // Not the end that a lease came to by itself, and not another one than was said: that may be a second effect.
+  const isRepeated = `(${isMine} and h.state = $5::text and h.is_final = $11::boolean
+    and (h.error_code, h.target_type, h.target_id) is not distinct from ($9::text, $6::text, $7::text))`
   return endText(names, {
     ...{ which: 'e.id = $2::uuid', counts, isRepeated, holder: '$3::uuid', attempt: '$4::integer', author: 'null' },
     ...{ type: `case when ${counts} then $5::text else 'late_' || $5::text end`, note: '$10::text' },

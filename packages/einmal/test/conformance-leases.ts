@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   attempt,
   completeLeased,
+  type Db,
   failLeased,
   type Held,
   heartbeat,
@@ -26,6 +27,27 @@ import {
 import { type Open, type Opened, type Place, server } from './support/adapters.ts'
 import type { OwnDatabase } from './support/database.ts'
 import { createTables, endLease, findLeasedRow, findNotes, makeDue } from './support/leased.ts'
+
+type Say = <Tx>(db: Db<Tx>, held: Held) => Promise<unknown>
+
+/** Two words of one holder that are not the same. */
+const contradictions: [string, Say, Say][] = [
+  [
+    'another target',
+    (db, held) => completeLeased(db, held, { target: { type: 'mail', id: 'A' }, answer: 1 }),
+    (db, held) => completeLeased(db, held, { target: { type: 'mail', id: 'B' }, answer: 1 }),
+  ],
+  [
+    'a target after none',
+    (db, held) => completeLeased(db, held),
+    (db, held) => completeLeased(db, held, { target: { type: 'mail', id: 'B' } }),
+  ],
+  [
+    'an end for good after one for now',
+    (db, held) => failLeased(db, held, { code: 'x', message: '' }, { retryAfterMs: 9_000 }),
+    (db, held) => failLeased(db, held, { code: 'x', message: '' }, { final: true }),
+  ],
+]
 
 export function leaseConformance<Tx>(name: string, open: Open<Tx>, place: Place = server): void {
   describe(`leases with ${name}`, () => {
@@ -279,6 +301,19 @@ export function leaseConformance<Tx>(name: string, open: Open<Tx>, place: Place 
       expect(failed).toEqual({ outcome: 'lost', state: 'completed' })
       expect(await row(id)).toMatchObject({ state: 'completed', answer: 'done' })
     })
+
+    test.each(contradictions)(
+      'of two words of one holder that differ in %s the first counts, and the second is kept beside it',
+      async (_title, first, second) => {
+        const id = freshId()
+        const { held } = await reserved(id)
+        await first(opened.db, held)
+        const before = await row(id)
+        expect(await second(opened.db, held)).toEqual({ outcome: 'lost', state: before?.state })
+        expect(await row(id)).toEqual(before)
+        expect(await notes(id)).toMatchObject([{ type: `late_${before?.state}`, attempt: 1 }])
+      },
+    )
 
     test('an event that is not there is lost to everybody', async () => {
       const held = { scope: 'acme', eventId: randomUUID(), holder: randomUUID(), attempt: 1 }
