@@ -11,8 +11,7 @@ import {
   unknownInput,
   unknownWork,
 } from '@einmal/contract'
-import canonicalize from 'canonicalize'
-import { eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
+import { ContentError, canonicalJson, eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
@@ -159,6 +158,9 @@ async function reserve(
   body: z.infer<typeof reserveInput>,
 ) {
   const { organizationId } = callerOf(request)
+  if (body.fingerprint !== undefined && body.content !== undefined) {
+    throw new AppError('invalid', 'fingerprint and content are two ways to say the same: send one')
+  }
   const leaseMs = Math.round(body.leaseSeconds * MS)
   const { name, reservation } = await reserveWork(parts, organizationId, {
     ...{ name: nameOf(body), holder: holderOf(parts, request), target: body.target, leaseMs },
@@ -181,7 +183,7 @@ function holderOf({ newId }: ApiParts, request: FastifyRequest): string {
   const { organizationId, actor } = callerOf(request)
   const run = runOf(request)
   if (run === null) return newId()
-  return idFrom([organizationId, actor.type, actor.id, run, canonicalize(request.sentBody) ?? ''])
+  return idFrom([organizationId, actor.type, actor.id, run, exactForm(request.sentBody)])
 }
 
 /** A text that many runs would send alike is refused: each of them would be told that the work is its own. */
@@ -213,6 +215,16 @@ function nameOf({ source, kind, id, generation, fields, window }: z.infer<typeof
     version,
   }
   return { source, kind, id: undefined, keyless: { fields, policy } }
+}
+
+/** The canonical text of a body, the same however it is written. Throws `invalid` where a number or a text in it has no exact one. */
+function exactForm(body: unknown): string {
+  try {
+    return canonicalJson(body)
+  } catch (error) {
+    if (error instanceof ContentError) throw new AppError('invalid', error.message, { cause: error })
+    throw error
+  }
 }
 
 /** Fires when the caller goes away: nobody waits for the answer any more. */
@@ -290,6 +302,6 @@ function retryLater(
 
 function lost({ state }: Lost): AppError {
   const detail =
-    'Somebody else took it over, or a person decided. What you did is kept beside the event; do nothing more.'
+    'Somebody else took it over, a person decided, or you said otherwise before. What you did is kept beside the event; do nothing more.'
   return new AppError('lease_lost', detail, { extra: { state } })
 }

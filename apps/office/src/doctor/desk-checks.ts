@@ -66,7 +66,8 @@ export const deskChecks: readonly Check[] = [
       'Look at the event with `einmal events <id>`, look into the other system, and settle it with POST /api/v1/events/<id>/resolve. A question about work that is done can be decided as done. Then report it as a bug with the ids.',
     sql: `select e.id as subject, 'nobody was asked' as problem, e.source, e.kind, e.external_id, e.state, e.attempt
       from events as e
-      left join review_items as r on r.key = 'register:' || e.id || ':' || e.attempt and r.organization_id = $1
+      left join review_items as r on r.organization_id = $1
+        and r.key = 'register:' || e.id || ':' || e.attempt || case e.state when 'unknown' then ':unknown' else ':given_up' end
       where e.organization_id = $1 and e.${listed} and e.source like 'external/%' and r.id is null
         and (e.state = 'unknown' or (e.state = 'failed' and e.is_final and e.error_code not like 'resolved_as_%'))
       union all
@@ -74,7 +75,8 @@ export const deskChecks: readonly Check[] = [
       from review_items as r
       join events as e on e.id = r.event_id and e.organization_id = $1
       where r.organization_id = $1 and r.${listed} and r.state = 'open' and r.kind in ('unknown', 'stuck', 'given_up')
-        and (e.state = 'completed' or r.key <> 'register:' || e.id || ':' || e.attempt)`,
+        and (r.key <> 'register:' || e.id || ':' || e.attempt || ':' || r.kind
+          or e.state <> case r.kind when 'unknown' then 'unknown' when 'stuck' then 'in_progress' else 'failed' end)`,
   },
   {
     id: 'subject.named',

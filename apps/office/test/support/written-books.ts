@@ -280,7 +280,7 @@ function writeOtherArrivals(book: Book): void {
   // What a program did outside has a name of that system, whatever it calls it; a question about it was answered when it was done.
   const outside = { source: 'external/shop', kind: 'label.print', target: { type: 'payment', id: 'L-1' } }
   const printed = addEvent(book, 'shop-2', outside)
-  ask(book, `register:${printed}:1`, 'stuck', printed, {}, 'completed')
+  ask(book, `register:${printed}:1:stuck`, 'stuck', printed, {}, 'completed')
   addEvent(book, 'key-export', { source: 'api', kind: 'payment.export' })
 }
 

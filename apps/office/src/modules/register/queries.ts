@@ -128,20 +128,20 @@ export interface StuckRow {
   readonly attempt: number
 }
 
-/** Nobody was asked about this attempt yet. With an offset, so that it is looked up row by row and by the event. */
+/** Nobody was asked about the silence of this attempt yet. With an offset, so that it is looked up row by row and by the event. */
 const notAsked = `not exists (select from review_items as r where r.event_id = e.id and r.organization_id = $1::uuid
-  and r.key = 'register:' || e.id || ':' || e.attempt offset 0)`
+  and r.key = 'register:' || e.id || ':' || e.attempt || ':stuck' offset 0)`
 
 /**
- * Locks events whose lease has ended and about which nobody was asked yet, the longest ended first. Whoever takes one over
- * waits, and finds the question asked.
+ * Locks events whose lease has ended, whose program could go on and about which nobody was asked yet, the longest ended first.
+ * Whoever takes one over waits, and finds the question asked.
  */
 export async function lockStuckEvents(tx: Tx, organizationId: string, limit: number): Promise<StuckRow[]> {
   return sendText<StuckRow>(
     tx,
     `select e.id, e.source, e.kind, e.external_id, e.attempt from events as e
     where e.organization_id = $1::uuid and coalesce(e.lease_until, e.next_attempt_at) <= (select clock_timestamp())
-      and e.state = 'in_progress'
+      and e.state = 'in_progress' and e.target_capability <> 'neither'
       and ${notAsked}
     order by coalesce(e.lease_until, e.next_attempt_at) limit $2 for no key update of e skip locked`,
     [organizationId, limit],

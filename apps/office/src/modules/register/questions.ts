@@ -15,12 +15,24 @@ export interface Question {
   readonly error: EventError | null
 }
 
-/** One question per attempt: what becomes of the next one is asked anew. */
-function keyOf({ eventId, attempt }: { readonly eventId: string; readonly attempt: number }): string {
-  return `register:${eventId}:${attempt}`
+/** One attempt of an event. */
+interface Attempt {
+  readonly eventId: string
+  readonly attempt: number
 }
 
-/** Puts questions on the desk and tells everybody, in the caller's transaction; each is there once. Sent, not awaited. */
+/**
+ * One question of a kind per attempt: what becomes of the next one is asked anew, and that nobody knows is asked also where somebody
+ * was content with a silence.
+ */
+function keyOf(kind: Question['kind'], { eventId, attempt }: Attempt): string {
+  return `register:${eventId}:${attempt}:${kind}`
+}
+
+/**
+ * Puts questions on the desk and tells everybody, in the caller's transaction; each is there once. That a program fell silent is no
+ * question any more where it is known what came of it. Sent, not awaited.
+ */
 export function ask(
   tx: Tx,
   organizationId: string,
@@ -30,18 +42,23 @@ export function ask(
   const items = questions.map((question): ReviewItem => {
     const { kind, eventId, attempt, event, error } = question
     const data = { source: event.source, kind: event.kind, externalId: event.id, attempt, error }
-    return { id: newId(), key: keyOf(question), kind, eventId, deliveryId: null, data }
+    return { id: newId(), key: keyOf(kind, question), kind, eventId, deliveryId: null, data }
   })
-  recordConsequences(tx, organizationId, [onlyReviewItems(items)], clock.now())
+  const answeredItems = questions
+    .filter(({ kind }) => kind !== 'stuck')
+    .map((question) => ({ key: keyOf('stuck', question), decision: question.kind }))
+  recordConsequences(tx, organizationId, [{ ...onlyReviewItems(items), answeredItems }], clock.now())
 }
 
-/** Takes the question about one attempt off the desk, where there is one: what became of it is known. Sent, not awaited. */
+/** Takes what was asked about one attempt off the desk, where anything was: what became of it is known. Sent, not awaited. */
 export function answer(
   tx: Tx,
   organizationId: string,
-  attempt: { readonly eventId: string; readonly attempt: number },
+  attempt: Attempt,
   decision: string,
   { clock }: { readonly clock: Clock },
 ): void {
-  answerReviewItems(tx, organizationId, [{ key: keyOf(attempt), decision }], clock.now())
+  const kinds = ['given_up', 'stuck', 'unknown'] as const
+  const answered = kinds.map((kind) => ({ key: keyOf(kind, attempt), decision }))
+  answerReviewItems(tx, organizationId, answered, clock.now())
 }

@@ -1,6 +1,7 @@
 /** Work that a program does outside: it reserves, does it, and says how it ended. */
 import {
   type Completion,
+  ContentError,
   completeLeased,
   compositeId,
   type EventError,
@@ -9,6 +10,7 @@ import {
   eventName,
   type Failed,
   failLeased,
+  fingerprintOf,
   type Held,
   heartbeat,
   KeyError,
@@ -79,7 +81,7 @@ const wornOut: EventError = {
  * Reserves the thing for one program, committed before it does anything. See `reserveLeased` of the library.
  *
  * Where nobody knows how an earlier attempt ended, or too many were made, the question stands on the desk with it. Throws
- * `AppError` `key_unusable` for a name that names nothing.
+ * `AppError` `key_unusable` for a name that names nothing, and `invalid` for content without an exact form.
  */
 export async function reserveWork(
   parts: WorkParts,
@@ -88,23 +90,25 @@ export async function reserveWork(
 ): Promise<{ readonly name: EventName; readonly reservation: LeasedReservation }> {
   const { holder, target, leaseMs, content, waitMs, signal, fingerprint } = arrival
   const name = await nameOf(parts, organizationId, arrival.name)
-  const reservation = await reserveLeased(
-    registerDatabase(parts.db, parts.clock),
-    name,
-    {
-      ...{ holder, target, leaseMs, fields: content, wait: { maxMs: waitMs, signal } },
-      // One version for the texts of all programs, so that each is compared with each.
-      fingerprint: fingerprint === undefined ? undefined : `text:${fingerprint}`,
-    },
-    async (tx, found) => {
-      if (found.verdict === 'reserved') {
-        noteDueWork(tx, organizationId, found.leaseUntil)
-        const before = { eventId: found.eventId, attempt: found.attempt - 1 }
-        if (found.attempt > 1) answer(tx, organizationId, before, 'taken_over', parts)
-      }
-      if (found.verdict === 'unknown') await askAbout(tx, organizationId, 'unknown', found.eventId, parts)
-      faultPoint('register.beforeReserved')
-    },
+  const reservation = await orRefusal(() =>
+    reserveLeased(
+      registerDatabase(parts.db, parts.clock),
+      name,
+      {
+        ...{ holder, target, leaseMs, fields: content, wait: { maxMs: waitMs, signal } },
+        // One version for the texts of all programs, so that each is compared with each.
+        fingerprint: fingerprint === undefined ? undefined : fingerprintOf(fingerprint, 'text'),
+      },
+      async (tx, found) => {
+        if (found.verdict === 'reserved') {
+          noteDueWork(tx, organizationId, found.leaseUntil)
+          const before = { eventId: found.eventId, attempt: found.attempt - 1 }
+          if (found.attempt > 1) answer(tx, organizationId, before, 'taken_over', parts)
+        }
+        if (found.verdict === 'unknown') await askAbout(tx, organizationId, 'unknown', found.eventId, parts)
+        faultPoint('register.beforeReserved')
+      },
+    ),
   )
   faultPoint('register.afterReserved')
   // A thing that ends its program would never say that it failed, and go on for ever.
@@ -121,8 +125,9 @@ export async function reserveWork(
 /** As the register has it. Opens a window where the thing is named by a policy. */
 async function nameOf({ db, clock }: WorkParts, scope: string, work: WorkName): Promise<EventName> {
   const { kind, keyless, generation, id } = work
-  const source = OUTSIDE + work.source
   return orRefusal(async () => {
+    // Looked at without the prefix, behind which what a program prints for nothing would pass for a name.
+    const source = OUTSIDE + eventKey({ scope, source: work.source, kind, id: 'any' }).source
     if (keyless !== undefined) {
       return eventName(await keylessKey(registerDatabase(db, clock), { scope, source, kind, ...keyless }))
     }
@@ -132,10 +137,11 @@ async function nameOf({ db, clock }: WorkParts, scope: string, work: WorkName): 
   })
 }
 
-async function orRefusal<T>(make: () => Promise<T>): Promise<T> {
+async function orRefusal<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await make()
+    return await work()
   } catch (error) {
+    if (error instanceof ContentError) throw new AppError('invalid', `content: ${error.message}`, { cause: error })
     if (!(error instanceof KeyError)) throw error
     const extra = { reason: error.code, part: error.part }
     throw new AppError('key_unusable', error.message, { cause: error, extra })
