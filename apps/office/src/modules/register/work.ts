@@ -132,7 +132,8 @@ async function nameOf({ db, clock }: WorkParts, scope: string, work: WorkName): 
       return eventName(await keylessKey(registerDatabase(db, clock), { scope, source, kind, ...keyless }))
     }
     const isComposite = typeof id === 'object' && id !== null && !Array.isArray(id)
-    const text = isComposite ? compositeId(id as Record<string, unknown>) : id
+    // In a form of its own, so that no id which is written alike by chance is taken for it.
+    const text = isComposite ? `fields:${compositeId(id as Record<string, unknown>)}` : id
     return eventName(eventKey({ scope, source, kind, id: text, ...(generation === undefined ? {} : { generation }) }))
   })
 }
