@@ -360,6 +360,7 @@ describe('the name of a thing', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 422, 201])
     expect(await registerOf(opened).reserve({ id: { b: 'z', a: 'x:y' } })).toMatchObject({ status: 409 })
     expect(await registerOf(opened).reserve({ id: 'a=x%3Ay&b=z' })).toMatchObject({ status: 201 })
+    expect(await registerOf(opened).reserve({ id: 'fields:a=x%3Ay&b=z' })).toMatchObject({ status: 409 })
   })
 
   test.each([
