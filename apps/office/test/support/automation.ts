@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TargetCapability } from 'einmal'
+import { wake } from '../../../../packages/einmal/test/support/wake.ts'
 
 /** `reserved`: it is told that the thing is its own. `done`: the target did it, and nothing is said. `said`: all is over. */
 export const automationPoints = ['reserved', 'done', 'said'] as const
@@ -66,7 +67,7 @@ export async function startAutomation(order: AutomationOrder): Promise<Automatio
       if (ended !== undefined) throw new Error(`it never stopped: ${JSON.stringify(ended)}`)
     },
     go: () => child.stdin?.end('go\n'),
-    resume: () => void child.kill('SIGCONT'),
+    resume: () => wake(child, reports),
     kill: () => void child.kill('SIGKILL'),
     reports,
   }

@@ -9,6 +9,7 @@ import { type AttemptOutcome, attempt, type TargetCapability } from '../../src/i
 import { type CrashPoint, onCrashPoint } from '../../src/testing/index.ts'
 import { pgPipelined } from './adapters.ts'
 import { performAt } from './target.ts'
+import { wake } from './wake.ts'
 
 export interface ChildOrder {
   readonly databaseUrl: string
@@ -55,7 +56,7 @@ export async function startChild(order: ChildOrder): Promise<AttemptChild> {
       if (ended !== undefined) throw new Error(`it never stopped: ${JSON.stringify(ended)}`)
     },
     go: () => child.stdin?.end('go\n'),
-    resume: () => void child.kill('SIGCONT'),
+    resume: () => wake(child, outcomes),
     kill: () => void child.kill('SIGKILL'),
     outcomes,
   }
