@@ -193,6 +193,13 @@ export const entries: readonly Entry[] = [
     matches: (text) => listEvents.matches(text) && isFilteredByOrigin(text),
     mayWalk: 'most events share a few sources and kinds, so an index for this filter would be paid by every payment',
   },
+  {
+    ...entry(
+      'register.listEvents unfinished',
+      /^select \* from "events" where "organization_id" = .* and "state" = .* order by "id" desc limit /,
+    ),
+    isPage: true,
+  },
   entry('register.findEvent', /^select \* from "events" where "id" = /),
   entry('register.findEventByName', /^select "id" from "events" where "external_id" = /),
   entry('register.listNotesOfEvent', /^select \* from "events_notes" where "event_id" = /),

@@ -22,10 +22,13 @@ export async function listEvents(
   limit: number,
 ): Promise<EventRow[]> {
   const { state, source, kind, externalId } = filter
+  // What is unfinished has an index of its own. Where an organisation is small, the planner takes that of all events for as good.
+  const isUnfinished = state !== undefined && state !== 'completed'
   return tx
     .selectFrom('events')
     .selectAll()
-    .where(listedIn(organizationId))
+    .$if(isUnfinished, (query) => query.where('organization_id', '=', organizationId))
+    .$if(!isUnfinished, (query) => query.where(listedIn(organizationId)))
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'completed'))
     .$if(source !== undefined, (query) => query.where('source', '=', source ?? ''))
     .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? ''))
