@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { problem } from '@einmal/contract'
-import canonicalize from 'canonicalize'
+import { ContentError, canonicalJson } from 'einmal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, recordAudit } from '../modules/audit/index.ts'
 import type { EndpointDirectory } from '../modules/integrations/index.ts'
@@ -106,9 +106,19 @@ export function writeOf(request: FastifyRequest, operation: string, options: { k
       'This moves money, or has a thing done again. Send a header Idempotency-Key with a new random value, and the same value when you repeat it.',
     )
   }
-  const content = canonicalize([request.method, request.url, request.sentBody]) ?? ''
+  const content = `${request.method} ${request.url} ${exactForm(request.sentBody)}`
   const fingerprint = `v1:${createHash('sha256').update(content).digest('base64url')}`
   return { organizationId, actor, operation, idempotencyKey, fingerprint }
+}
+
+/** The canonical text of what was sent, the same however it is written. Throws `invalid` where a number or a text in it has no exact one. */
+export function exactForm(sent: unknown): string {
+  try {
+    return canonicalJson(sent)
+  } catch (error) {
+    if (error instanceof ContentError) throw new AppError('invalid', error.message, { cause: error })
+    throw error
+  }
 }
 
 /** What a write of a person or a program has to work with. */

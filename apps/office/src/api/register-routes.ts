@@ -11,7 +11,7 @@ import {
   unknownInput,
   unknownWork,
 } from '@einmal/contract'
-import { ContentError, canonicalJson, eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
+import { eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
@@ -24,7 +24,7 @@ import {
   type WorkName,
 } from '../modules/register/index.ts'
 import { AppError } from '../platform/errors.ts'
-import { type ApiParts, callerOf } from './api-parts.ts'
+import { type ApiParts, callerOf, exactForm } from './api-parts.ts'
 import { idFrom, readToken, toToken } from './register-shapes.ts'
 
 /** An answer is for the next program to read, and no place for files. */
@@ -215,16 +215,6 @@ function nameOf({ source, kind, id, generation, fields, window }: z.infer<typeof
     version,
   }
   return { source, kind, id: undefined, keyless: { fields, policy } }
-}
-
-/** The canonical text of a body, the same however it is written. Throws `invalid` where a number or a text in it has no exact one. */
-function exactForm(body: unknown): string {
-  try {
-    return canonicalJson(body)
-  } catch (error) {
-    if (error instanceof ContentError) throw new AppError('invalid', error.message, { cause: error })
-    throw error
-  }
 }
 
 /** Fires when the caller goes away: nobody waits for the answer any more. */

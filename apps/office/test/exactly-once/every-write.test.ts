@@ -301,6 +301,18 @@ test('every call of the contract that writes is in this list', async () => {
   expect([...Object.keys(writes), ...steps].toSorted()).toEqual(writing.toSorted())
 })
 
+test.each([
+  ['half a surrogate pair', '/name', { name: 'a\ud800' }],
+  ['a number that may have lost digits', '/size', { name: 'a', size: 2 ** 53 + 2 }],
+])('a body with %s is refused at %s, since no repetition could be compared with it', async (_what, place, body) => {
+  const opened = await fixture.openCase()
+  const refused = await opened.call('/contacts', body)
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { code: 'invalid', detail: expect.stringContaining(`${place}: `) },
+  })
+})
+
 test('what a program says of its work is once for its token: said again, it is said again', async () => {
   const opened = await fixture.openCase()
   const say = (step: string, body: object, app = fixture.app) =>
