@@ -173,7 +173,7 @@ export const failedWork = z
     state: z.literal('failed'),
     eventId: id,
     isFinal: z.boolean().describe('Also after eight attempts, whatever was asked for'),
-    willRetryAt: time.nullable(),
+    willRetryAt: time.nullable().describe('Left empty: at once, or never where it is final'),
   })
   .meta({
     id: 'FailedWork',

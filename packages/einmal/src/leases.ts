@@ -270,7 +270,8 @@ function toDate(text: string | null): Date | null {
 
 /**
  * Says that the work goes on: the lease is as long again from now, by the database's clock, and never shorter than it was.
- * A late call, after somebody took over or the end is on record, changes nothing and is told that it lost.
+ * A late call, after the lease has ended, somebody took over or the end is on record, changes nothing and is told that it lost.
+ * While nobody has taken over, the word of the end still counts.
  */
 export async function heartbeat<NativeTx>(
   db: Db<NativeTx>,
@@ -348,7 +349,7 @@ async function finish<NativeTx>(
  * Writes down that the effect is done, with what every later copy is told.
  *
  * Only holder and attempt of the reservation may: the word of anybody else changes nothing, is kept in the notes, and is
- * told that it lost. The same word again is done again; one with another target is another word, and has lost.
+ * told that it lost. The same word again is done again; one with another target or answer is another word, and has lost.
  * `alongside` runs in the same transaction, only where the word counts; if it throws, nothing of both remains.
  */
 export async function completeLeased<NativeTx>(

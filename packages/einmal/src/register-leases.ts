@@ -95,7 +95,7 @@ const free = { finished_at: 'null', next_attempt_at: 'null' }
 
 const surrendered: Change = {
   ...{ ...free, state: "'unknown'", lease_until: 'null', error_code: "'no_word'" },
-  error_message: "'an attempt ended without a word, and the target may have done it'",
+  error_message: "'an earlier attempt may have reached the target, and nobody can find out'",
 }
 
 function taken(holder: string, capability: string, now: string, leaseUntil: string): Change {
@@ -156,7 +156,7 @@ from ${table} as e where ${keyed} and e.${scope} = $1::${type}`
 function heartbeatText({ table, scope, type }: TableNames): string {
   return `update ${table} as e set lease_until = greatest(e.lease_until, clock_timestamp() + ${ms('$5')})
 where e.id = $2::uuid and e.${scope} = $1::${type} and e.holder = $3::uuid and e.attempt = $4::integer
-  and e.state = 'in_progress'
+  and e.state = 'in_progress' and e.lease_until > clock_timestamp()
 returning json_build_object('lease_until', e.lease_until) as found`
 }
 
@@ -179,7 +179,7 @@ interface End {
 function endText({ table, scope, type }: TableNames, end: End): string {
   return `with held as materialized (
   select e.id, e.state, e.holder, e.attempt, e.lease_until, e.next_attempt_at, e.error_code, e.is_final, e.target_type,
-    e.target_id, clock_timestamp() as now
+    e.target_id, e.answer::text as answer, clock_timestamp() as now
   from ${table} as e where ${end.which} and e.${scope} = $1::${type} for no key update
 ), written as (
   update ${table} as e set state = $5::text, holder = ${end.holder}, lease_until = null,
@@ -210,7 +210,7 @@ function finishText(names: TableNames): string {
   const counts = `${isMine} and h.state = 'in_progress'`
   // Not the end that a lease came to by itself, and not another one than was said: that may be a second effect.
   const isRepeated = `(${isMine} and h.state = $5::text and h.is_final = $11::boolean
-    and (h.error_code, h.target_type, h.target_id) is not distinct from ($9::text, $6::text, $7::text))`
+    and (h.error_code, h.target_type, h.target_id, h.answer) is not distinct from ($9::text, $6::text, $7::text, $8::text))`
   return endText(names, {
     ...{ which: 'e.id = $2::uuid', counts, isRepeated, holder: '$3::uuid', attempt: '$4::integer', author: 'null' },
     ...{ type: `case when ${counts} then $5::text else 'late_' || $5::text end`, note: '$10::text' },

@@ -50,6 +50,8 @@ export async function reserveOrWait<NativeTx>(
     left -= ms
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
     if (await isRunning(db, key)) continue
+    // Nobody may be there any more who would do it.
+    signal?.throwIfAborted()
     sentAt = performance.now()
     // This arrival is counted already.
     reservation = await reserveKey(db, key, { ...arrival, copies: 0 }, alongside)

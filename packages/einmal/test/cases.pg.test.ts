@@ -133,7 +133,6 @@ test('IDEM-21: what comes again after 2, 20 and 400 days is a duplicate, also af
 
 test('IDEM-25: a recovery takes nothing from a process that lives and says so', async () => {
   const { held } = await died('k-25', 'accepts_key', { afterEffect: false })
-  await endLease(fixture.database.pool, 'k-25')
   expect(await heartbeat(fixture.here.db, held, { leaseMs: 60_000 })).toMatchObject({ outcome: 'held' })
   const { source, kind } = key('')
   const handlers = [{ source, kind, ...performAt<never>(targets.accepts_key.url, 'accepts_key') }]

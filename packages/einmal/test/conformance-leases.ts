@@ -182,12 +182,13 @@ export function leaseConformance<Tx>(name: string, open: Open<Tx>, place: Place 
       expect((await row(id))?.lease_until).toEqual(longer.leaseUntil)
     })
 
-    test('an ended lease that nobody took is still the holder’s: heartbeat and completion count', async () => {
+    test('an ended lease that nobody took is no longer made longer, and the word of its holder still counts', async () => {
       const id = freshId()
       const { held } = await reserved(id)
       await endLease(database.pool, id)
-      expect(await heartbeat(opened.db, held, { leaseMs: 60_000 })).toMatchObject({ outcome: 'held' })
-      await endLease(database.pool, id)
+      const before = await row(id)
+      expect(await heartbeat(opened.db, held, { leaseMs: 60_000 })).toMatchObject({ outcome: 'lost' })
+      expect(await row(id)).toEqual(before)
       expect(await completeLeased(opened.db, held)).toEqual({ outcome: 'done' })
     })
 

@@ -25,11 +25,19 @@ import { isId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
 import { type ApiParts, callerOf, toPage } from './api-parts.ts'
 
+/** A NUL is no text to PostgreSQL, and in no key. */
+const storable = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\0]*$/, 'must have no NUL')
+
 const filter = pageQuery.extend({
   state: z.enum(['in_progress', 'completed', 'failed', 'unknown']).optional(),
-  source: z.string().min(1).max(200).optional(),
-  kind: z.string().min(1).max(200).optional(),
-  q: z.string().min(1).max(1024).optional().describe("The source's id of the event, exactly"),
+  source: storable(200).optional(),
+  kind: storable(200).optional(),
+  q: storable(1024).optional().describe("The source's id of the event, exactly"),
 })
 
 export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db, clock }) => {

@@ -93,6 +93,7 @@ export const workEndRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
     },
     async (request) => {
       const { token, ...completion } = request.body
+      requireWritable(completion.answer)
       const { held } = readToken(callerOf(request).organizationId, token)
       const ended = await completeWork(parts, held, completion)
       if (ended.outcome === 'lost') throw lost(ended)
@@ -143,6 +144,7 @@ export const workEndRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
     },
     async (request) => {
       const { token, note, ...completion } = request.body
+      requireWritable(completion.answer)
       const { held } = readToken(callerOf(request).organizationId, token)
       const ended = await markWorkUnknown(parts, held, { completion, ...(note === undefined ? {} : { note }) })
       if (ended.outcome === 'lost') throw lost(ended)
@@ -217,12 +219,22 @@ function nameOf({ source, kind, id, generation, fields, window }: z.infer<typeof
   return { source, kind, id: undefined, keyless: { fields, policy } }
 }
 
+/** An answer is kept as it came; only one that is nested too deep to be written again is refused. */
+function requireWritable(answer: unknown): void {
+  try {
+    JSON.stringify(answer)
+  } catch (error) {
+    throw new AppError('invalid', 'answer: it is nested too deep to be kept', { cause: error })
+  }
+}
+
 /** Fires when the caller goes away: nobody waits for the answer any more. */
 function closedBy(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
+  const leave = () => controller.abort(new AppError('in_progress', 'The caller did not wait for the answer.'))
+  if (reply.raw.destroyed) leave()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableEnded)
-      controller.abort(new AppError('in_progress', 'The caller did not wait for the answer.'))
+    if (!reply.raw.writableEnded) leave()
   })
   return controller.signal
 }
@@ -292,6 +304,6 @@ function retryLater(
 
 function lost({ state }: Lost): AppError {
   const detail =
-    'Somebody else took it over, a person decided, or you said otherwise before. What you did is kept beside the event; do nothing more.'
+    'The lease is over, somebody else took it over, a person decided, or you said otherwise before. What you did is kept beside the event; do nothing more.'
   return new AppError('lease_lost', detail, { extra: { state } })
 }

@@ -14,10 +14,11 @@ export interface Ticket {
 }
 
 const TOKEN_BYTES = 40
+const LEASE_MAX_MS = 86_400_000
 
 /**
- * A reservation as a text for its program: event, holder, attempt and lease. The holder is what nobody can guess; the register
- * compares all of it.
+ * A reservation as a text for its program: event, holder, attempt and lease. The register compares all of it. Nobody outside the
+ * organisation can make one that counts: the organisation is not in it, and comes from the API key.
  */
 export function toToken({ held, leaseMs }: Ticket): string {
   const bytes = Buffer.alloc(TOKEN_BYTES)
@@ -33,14 +34,15 @@ export function readToken(organizationId: string, token: string): Ticket {
   const bytes = Buffer.from(token, 'base64url')
   const isToken = bytes.length === TOKEN_BYTES && bytes.toString('base64url') === token
   const attempt = isToken ? bytes.readUInt32BE(32) : 0
-  if (attempt === 0 || attempt > 2 ** 31 - 1) {
+  const leaseMs = isToken ? bytes.readUInt32BE(36) : 0
+  if (attempt === 0 || attempt > 2 ** 31 - 1 || leaseMs === 0 || leaseMs > LEASE_MAX_MS) {
     throw new AppError('token_invalid', 'Send the token as /register/reserve answered it.')
   }
   const held = {
     ...{ scope: organizationId, attempt },
     ...{ eventId: idOf(bytes.subarray(0, 16)), holder: idOf(bytes.subarray(16, 32)) },
   }
-  return { held, leaseMs: bytes.readUInt32BE(36) }
+  return { held, leaseMs }
 }
 
 function bytesOf(id: string): Buffer {

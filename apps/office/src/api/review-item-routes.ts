@@ -18,6 +18,7 @@ import {
   readAgain,
   readFailedEvent,
 } from '../actions/index.ts'
+import { findEvent } from '../modules/register/index.ts'
 import { findReviewItem, listReviewItems, type ReviewItemRow, reopenReviewItem } from '../modules/review-items/index.ts'
 import type { EventOutcome, FactResult, ToldEvent } from '../pipeline/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
@@ -117,6 +118,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
         if (row === undefined) {
           throw new AppError('decision_unsuitable', 'Only a question that was dismissed comes back to the desk.')
         }
+        await requireStillAsked(tx, organizationId, row)
         return { status: 200, body: toItem(row), subject: { type: 'review_item', id: row.id }, data: {} }
       }),
   )
@@ -146,6 +148,16 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       )
     },
   )
+}
+
+/** Throws `decision_unsuitable` for a question about work outside that went on meanwhile: there is nothing left to ask. */
+async function requireStillAsked(tx: Tx, organizationId: string, item: ReviewItemRow): Promise<void> {
+  if (item.kind !== 'stuck' && item.kind !== 'given_up') return
+  const event = await findEvent(tx, organizationId, item.event_id)
+  const { attempt } = item.data as { attempt: number }
+  const state = item.kind === 'stuck' ? 'in_progress' : 'failed'
+  if (event?.attempt === attempt && event.state === state) return
+  throw new AppError('decision_unsuitable', `The work went on: it is ${event?.state} now.`)
 }
 
 /** What is read before the transaction of an act. Its refusal comes out where the act asks for it. */

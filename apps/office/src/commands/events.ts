@@ -160,7 +160,7 @@ function toNote(row: NoteRow) {
   return { id, type, attempt, author, note, data, recordedAt: row.recorded_at }
 }
 
-/** As in the API. */
+/** As in the API, but for what hangs on the moment in which one looks. */
 function toEvent(row: EventRow) {
   return {
     id: row.id,

@@ -96,8 +96,7 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
   const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: config.baseUrl })
   const worker = startWorker({ db, clock, newId, log })
   stops.unshift(
-    () => worker.stop(),
-    closerOf(http),
+    together(closerOf(http), () => worker.stop()),
     () => pipeline.drain(),
   )
   await http.listen({ host: config.host, port: config.port })
@@ -105,6 +104,11 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
   const url = `http://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`
   if (config.demo && isOwner) await prepareDemo({ db, auth, clock, newId, secretKey }, config, url, print)
   print(`Einmal runs at ${url}`)
+}
+
+/** One step of the end: what is in it ends at the same time, and none of it waits for the other. */
+function together(...steps: readonly (() => Promise<unknown>)[]): () => Promise<unknown> {
+  return () => Promise.all(steps.map((step) => step()))
 }
 
 async function prepareDemo(

@@ -18,29 +18,48 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-/** Does all that is due now, and returns for how many organisations something was. */
-export async function workOnce(parts: WorkParts): Promise<number> {
+/**
+ * Does all that is due now, and returns for how many organisations something was. A fault with one of them is told, and holds up no
+ * other; it is due again when its time is over. Begins with no further one once `signal` fires.
+ */
+export async function workOnce(
+  parts: WorkParts,
+  options: { readonly onFault?: (error: unknown, organizationId: string) => void; readonly signal?: AbortSignal } = {},
+): Promise<number> {
+  const { onFault, signal } = options
   const organizations = await takeDueOrganizations(parts.db, ORGANIZATIONS_AT_ONCE, TAKEN_FOR_MS)
-  for (const organizationId of organizations) await goOnWithDueWork(parts, organizationId)
+  for (const organizationId of organizations) {
+    if (signal?.aborted) break
+    try {
+      await goOnWithDueWork(parts, organizationId, signal)
+    } catch (error) {
+      if (onFault === undefined) throw error
+      onFault(error, organizationId)
+    }
+  }
   return organizations.length
 }
 
 /** Looks again and again what is due. A fault is logged, and whatever it left undone is taken up again. */
 export function startWorker(parts: WorkParts & { readonly log: Log }): Worker {
   const { log } = parts
-  let isStopping = false
+  const stopping = new AbortController()
+  const { signal } = stopping
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> = Promise.resolve()
+  const onFault = (error: unknown, organizationId?: string) => {
+    if (isUnavailable(error)) log.warn({ err: error, organizationId }, 'the worker could not reach the database')
+    else log.error({ err: error, organizationId }, 'fault of the worker')
+  }
   const look = async () => {
     try {
-      while (!isStopping && (await workOnce(parts)) === ORGANIZATIONS_AT_ONCE);
+      while (!signal.aborted && (await workOnce(parts, { onFault, signal })) === ORGANIZATIONS_AT_ONCE);
     } catch (error) {
-      if (isUnavailable(error)) log.warn({ err: error }, 'the worker could not reach the database')
-      else log.error({ err: error }, 'fault of the worker')
+      onFault(error)
     }
   }
   const next = () => {
-    if (isStopping) return
+    if (signal.aborted) return
     timer = setTimeout(() => {
       current = look().then(next)
     }, EVERY_MS)
@@ -48,7 +67,7 @@ export function startWorker(parts: WorkParts & { readonly log: Log }): Worker {
   next()
   return {
     async stop() {
-      isStopping = true
+      stopping.abort()
       clearTimeout(timer)
       await current
     },

@@ -223,9 +223,68 @@ describe('a program that falls silent', () => {
     const token = await register.hold({ target: 'accepts_key' })
     await endLeases(fixture.office, opened)
     await letWorkerLook()
-    expect(await register.say('heartbeat', { token })).toMatchObject({ status: 200 })
+    expect(await register.say('heartbeat', { token })).toMatchObject({ status: 409, body: { code: 'lease_lost' } })
+    expect(await opened.desk()).toHaveLength(1)
     expect(await register.say('complete', { token })).toMatchObject({ status: 200 })
     expect(await opened.desk()).toEqual([])
+  })
+
+  test('was dismissed, and its question comes back only while it is silent still', async () => {
+    const opened = await fixture.openCase()
+    const register = registerOf(opened)
+    await register.hold({ target: 'accepts_key' })
+    await endLeases(fixture.office, opened)
+    await letWorkerLook()
+    const [item] = await opened.desk()
+    const dismiss = () => opened.call(`/review-items/${item?.id}/decide`, { decision: 'dismiss' })
+    const reopen = () => opened.call(`/review-items/${item?.id}/reopen`)
+    await dismiss()
+    expect(await reopen()).toMatchObject({ status: 200 })
+    await dismiss()
+    await register.hold({ target: 'accepts_key' })
+    expect(await reopen()).toMatchObject({ status: 409, body: { code: 'decision_unsuitable' } })
+    expect(await opened.desk()).toEqual([])
+  })
+
+  test('in a later generation is asked about under its own name', async () => {
+    const opened = await fixture.openCase()
+    const register = registerOf(opened)
+    await register.say('complete', { token: await register.hold() })
+    await register.say('repeat', { key: work(), reason: 'torn' }, { 'idempotency-key': 'wish' })
+    for (const id of ['order-1', 'order-2']) {
+      await register.hold({
+        id,
+        target: id === 'order-1' ? 'neither' : 'accepts_key',
+        ...(id === 'order-1' && { generation: 2 }),
+      })
+    }
+    await endLeases(fixture.office, opened)
+    await letWorkerLook()
+    const desk = await opened.desk()
+    expect(desk.map(({ kind, data }) => [kind, data['kind']]).toSorted()).toEqual([
+      ['stuck', 'label.print'],
+      ['unknown', 'label.print#2'],
+    ])
+  })
+
+  test('in one organisation holds up no other, where something is wrong with that one', async () => {
+    const [a, b] = [await fixture.openCase(), await fixture.openCase()]
+    for (const opened of [a, b]) {
+      await registerOf(opened).hold()
+      await endLeases(fixture.office, opened)
+    }
+    const { db, clock, newId } = fixture.office
+    const broken: typeof db = {
+      ...db,
+      transaction: (organizationId, work) =>
+        organizationId === a.organization.organizationId
+          ? Promise.reject(new Error('a fault'))
+          : db.transaction(organizationId, work),
+    }
+    const faults: string[] = []
+    await workOnce({ db: broken, clock, newId }, { onFault: (_error, organizationId) => faults.push(organizationId) })
+    expect(faults).toEqual([a.organization.organizationId])
+    expect(await b.desk()).toMatchObject([{ kind: 'unknown' }])
   })
 
   test('leaves the worker nothing to do once it was asked about, and is planned for while it lives', async () => {
@@ -469,4 +528,34 @@ test('what is no token is told so, and a token with another attempt is one that 
   const bytes = Buffer.from(token, 'base64url')
   bytes.writeUInt32BE(2, 32)
   expect(await register.say('heartbeat', { token: bytes.toString('base64url') })).toMatchObject({ status: 409 })
+  for (const leaseMs of [0, 86_400_001, 2 ** 32 - 1]) {
+    bytes.writeUInt32BE(leaseMs, 36)
+    expect(await register.say('heartbeat', { token: bytes.toString('base64url') })).toMatchObject({
+      status: 422,
+      body: { code: 'token_invalid' },
+    })
+  }
+})
+
+test('what is no text to the database is refused in a filter, and is no fault', async () => {
+  const { organization } = await fixture.openCase()
+  for (const name of ['q', 'source', 'kind']) {
+    expect(await fixture.app.get(organization, `/events?${name}=%00`)).toMatchObject({ status: 422 })
+  }
+})
+
+test('another answer for the same work is another word: it has lost, and is kept beside the event', async () => {
+  const opened = await fixture.openCase()
+  const register = registerOf(opened)
+  const token = await register.hold()
+  const { body } = await register.say('complete', { token, answer: { label: 'L-1' } })
+  expect(await register.say('complete', { token, answer: { label: 'L-1' } })).toMatchObject({ status: 200 })
+  expect(await register.say('complete', { token, answer: { label: 'L-2' } })).toMatchObject({
+    status: 409,
+    body: { code: 'lease_lost', state: 'completed' },
+  })
+  expect(await eventOf(opened, body['eventId'])).toMatchObject({
+    answer: { label: 'L-1' },
+    notes: [{ type: 'late_completed', data: { answer: { label: 'L-2' } } }],
+  })
 })

@@ -105,6 +105,15 @@ describe('trap 3: the same key with other content', () => {
     },
   )
 
+  test('and an answer nested too deep to be kept is refused, and is no fault', async () => {
+    const { token } = await hold({ id: 'too deep' })
+    const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+    for (const word of ['complete', 'unknown']) {
+      const body = `{"token":${JSON.stringify(token)},"answer":${deep}}`
+      expect(await tellRaw(url(), organization, word, body)).toMatchObject({ status: 422, body: { code: 'invalid' } })
+    }
+  })
+
   test('and the answer to it is told to every copy as it came, whatever is in it', async () => {
     const id = 'whatever'
     const { token } = await hold({ id })

@@ -101,9 +101,9 @@ export async function reserveWork(
       },
       async (tx, found) => {
         if (found.verdict === 'reserved') {
-          noteDueWork(tx, organizationId, found.leaseUntil)
           const before = { eventId: found.eventId, attempt: found.attempt - 1 }
           if (found.attempt > 1) answer(tx, organizationId, before, 'taken_over', parts)
+          noteDueWork(tx, organizationId, found.leaseUntil)
         }
         if (found.verdict === 'unknown') await askAbout(tx, organizationId, 'unknown', found.eventId, parts)
         faultPoint('register.beforeReserved')
@@ -187,7 +187,8 @@ export async function failWork(
   error: EventError,
   options: { readonly final: boolean; readonly retryAfterMs?: number | undefined },
 ): Promise<Failed | Lost> {
-  const { retryAfterMs = 0 } = options
+  // Without a delay it is due at once, and nobody has to look when.
+  const retryAfterMs = options.retryAfterMs || null
   const final = options.final || held.attempt >= MAX_ATTEMPTS
   const register = registerDatabase(parts.db, parts.clock)
   const ended = await failLeased(register, held, error, { final, retryAfterMs }, async (tx) => {
