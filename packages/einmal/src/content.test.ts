@@ -165,6 +165,14 @@ describe('two bodies of one event', () => {
     const deep = (value: number) => `${'['.repeat(1_000)}${value}${']'.repeat(1_000)}`
     expect(compareContent(deep(1), deep(2)).verdict).toBe('different')
   })
+
+  test('are different where one is nested deeper than can be read', () => {
+    const deep = (depth: number, value: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`
+    for (const depth of [10_000, 100_000]) {
+      expect(catchError(() => parseExactly(deep(depth, 1)))).toBeInstanceOf(ContentError)
+      expect(compareContent(deep(depth, 1), deep(depth, 2))).toEqual({ verdict: 'different', paths: [''] })
+    }
+  })
 })
 
 describe('the digests of fields', () => {

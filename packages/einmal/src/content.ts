@@ -141,9 +141,19 @@ export function compareContent(first: string, second: string): ContentVerdict {
 
 /**
  * `JSON.parse` that refuses what it would change: throws `ContentError` for a number whose digits JavaScript cannot
- * hold, named by its member, and `SyntaxError` for what is no JSON.
+ * hold, named by its member, and for what is nested too deep to be read, and `SyntaxError` for what is no JSON.
  */
 export function parseExactly(text: string): unknown {
+  try {
+    return parseNumbersExactly(text)
+  } catch (error) {
+    // The stack ran out.
+    if (error instanceof RangeError) throw new ContentError('', 'nested too deep')
+    throw error
+  }
+}
+
+function parseNumbersExactly(text: string): unknown {
   return JSON.parse(text, (name: string, value: unknown, context?: { readonly source?: string }) => {
     if (typeof value !== 'number') return value
     const source = context?.source ?? String(value)
