@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
 import { requestKey } from '../src/http/fastify.ts'
 import { resolve } from '../src/index.ts'
+import { onCrashPoint } from '../src/testing/index.ts'
 import { pgPipelined } from './support/adapters.ts'
 import { countEffects } from './support/database.ts'
 import { send } from './support/http-client.ts'
@@ -153,6 +154,21 @@ export function failsOverHttp(serve: Serve): void {
         world.calls[0]?.work?.idempotencyKey,
         world.calls[0]?.work?.idempotencyKey,
       ])
+    })
+
+    test('whose late answer does not count never sends it, also where the other one’s cannot be read', async () => {
+      const dead = world.holdAt('attempt.afterPerform')
+      world.handle = async () => ({ status: 201, json: { number: world.calls.length } })
+      const app = await world.start({ effect: 'repeatable' })
+      const first = app.start()
+      await dead.reached
+      await endLease(world.database.pool, world.idOf())
+      await app.send()
+      onCrashPoint((passed) => {
+        if (passed === 'reserve.beforeCommit') throw new Error('the database is away')
+      })
+      dead.resume()
+      expectProblem(await first.received, 409, 'in_progress')
     })
 
     test('whose lease is over before the handler begins does not begin', async () => {

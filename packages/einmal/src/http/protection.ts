@@ -177,12 +177,15 @@ async function reserve<NativeTx>(
   const work = startWork(settings, key, reservation, sentAt, async (state) => {
     if (state === 'unknown') return unknown
     if (state !== 'completed') return inProgress
-    const { reservation: found } = await reserveOrWait(db, key, {
-      ...arrival,
-      holder: uuidv7(db.now().getTime()),
-      copies: 0,
-    })
-    return found.verdict === 'reserved' ? inProgress : answerFor(found)
+    try {
+      const holder = uuidv7(db.now().getTime())
+      const { reservation: found } = await reserveOrWait(db, key, { ...arrival, holder, copies: 0 })
+      return found.verdict === 'reserved' ? inProgress : answerFor(found)
+    } catch (error) {
+      // The handler's own answer is not the one that counts.
+      settings.onUnrecorded(error)
+      return inProgress
+    }
   })
   await passPoint('attempt.beforePerform')
   if (!work.isLate()) return { verdict: 'admitted', work }
