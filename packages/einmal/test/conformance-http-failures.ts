@@ -324,22 +324,25 @@ export function failsOverHttp(serve: Serve): void {
       expect((await app.send()).json()).toEqual({ duplicate: true, answerKept: false })
     })
 
-    test('a stream that breaks off is no result', async () => {
-      // The adapter of Hono for Node reports it.
-      using _quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-      const source = new Readable({ read: () => undefined })
-      world.handle = async () => ({ status: 200, stream: source })
-      const app = await world.start()
-      const recorded = world.nextPassing('finish.afterCommit')
-      const first = app.start()
-      source.push('half')
-      await first.firstBytes
-      source.destroy(new Error('cut'))
-      await expect(first.received).rejects.toThrow()
-      await recorded
-      expectProblem(await app.send(), 409, 'outcome_unknown')
-      expect(await world.rowOf()).toMatchObject({ state: 'unknown', error_code: 'broken_off' })
-    })
+    test.each(['outside', 'transactional'] as const)(
+      'a stream that breaks off in a %s handler is no result',
+      async (effect) => {
+        // The adapter of Hono for Node reports it.
+        using _quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+        const source = new Readable({ read: () => undefined })
+        world.handle = async () => ({ status: 200, stream: source })
+        const app = await world.start({ effect })
+        const recorded = world.nextPassing('finish.afterCommit')
+        const first = app.start()
+        source.push('half')
+        await first.firstBytes
+        source.destroy(new Error('cut'))
+        await expect(first.received).rejects.toThrow()
+        await recorded
+        expectProblem(await app.send(), 409, 'outcome_unknown')
+        expect(await world.rowOf()).toMatchObject({ state: 'unknown', error_code: 'broken_off' })
+      },
+    )
   })
 
   describe('trouble on the way', () => {
@@ -355,6 +358,47 @@ export function failsOverHttp(serve: Serve): void {
       await recorded
       const copy = await app.send()
       expect([copy.status, copy.json(), copy.headers['idempotent-replayed']]).toEqual([201, { done: true }, 'true'])
+      expect(world.calls).toHaveLength(1)
+    })
+
+    test('a client that leaves in the middle of a stream finds the answer that the handler ends with', async () => {
+      const gone = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<void>()
+      world.handle = async () => ({
+        status: 201,
+        async written(out) {
+          out.write('half ')
+          await out.clientGone
+          gone.resolve()
+          await goOn.promise
+          out.write('and half')
+          out.end()
+        },
+      })
+      const app = await world.start({ effect: 'transactional' })
+      const first = app.start()
+      expect(await first.firstBytes).toBe('half ')
+      first.leave()
+      await gone.promise
+      expectProblem(await app.send(), 409, 'in_progress')
+      const recorded = world.nextPassing('finish.afterCommit')
+      goOn.resolve()
+      await recorded
+      const copy = await app.send()
+      expect([copy.status, copy.text, copy.headers['idempotent-replayed']]).toEqual([201, 'half and half', 'true'])
+      expect(world.calls).toHaveLength(1)
+    })
+
+    test('a stream that has no end after its client left never makes a transactional handler run twice', async () => {
+      const source = new Readable({ read: () => undefined })
+      world.handle = async () => ({ status: 200, stream: source })
+      const app = await world.start({ effect: 'transactional', leaseMs: 400, wait: { maxMs: 60_000 } })
+      const first = app.start()
+      source.push('half')
+      await first.firstBytes
+      first.leave()
+      await expect(first.received).rejects.toThrow()
+      expectProblem(await app.send(), 409, 'outcome_unknown')
       expect(world.calls).toHaveLength(1)
     })
 

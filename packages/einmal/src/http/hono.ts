@@ -67,7 +67,7 @@ export function idempotency<NativeTx, Context extends HonoContextLike = HonoCont
     try {
       await next()
     } catch (error) {
-      await work.end({ verdict: 'broken_off' })
+      await work.end({ verdict: 'threw' })
       throw error
     }
     const { res } = context
@@ -123,27 +123,51 @@ async function record<NativeTx>(
     keep(found.value)
     passed.push(found.value)
   }
+  /** The next piece, or `null` when the end is on record. */
+  const readOn = async (): Promise<Uint8Array | null> => {
+    try {
+      pending ??= reader.read()
+      const { done, value } = await pending
+      pending = null
+      if (!done) {
+        keep(value)
+        return value
+      }
+    } catch (error) {
+      await work.end({ verdict: 'broken_off' })
+      throw error
+    }
+    await work.end(toAnswer(length > maxAnswerBytes ? null : Buffer.concat(chunks)))
+    return null
+  }
+  const readToEnd = async () => {
+    // Nobody takes the pieces any more: other work must come in between.
+    do await afterThisTurn()
+    while (!work.isLate() && (await readOn()) !== null)
+    await reader.cancel()
+  }
+  const giveUp = async (reason: unknown) => {
+    await work.end({ verdict: 'broken_off' })
+    await reader.cancel(reason)
+  }
+  let reading: Promise<Uint8Array | null> = Promise.resolve(null)
+  const startReading = () => {
+    reading = readOn()
+    return reading
+  }
+  let isClientGone = false
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const first = passed.shift()
-      if (first !== undefined) return controller.enqueue(first)
-      try {
-        const { done, value } = await (pending ?? reader.read())
-        pending = null
-        if (done) {
-          await work.end(toAnswer(length > maxAnswerBytes ? null : Buffer.concat(chunks)))
-          return controller.close()
-        }
-        keep(value)
-        controller.enqueue(value)
-      } catch (error) {
-        await work.end({ verdict: 'broken_off' })
-        controller.error(error)
-      }
+      const piece = passed.shift() ?? (await startReading())
+      if (isClientGone) return
+      if (piece === null) controller.close()
+      else controller.enqueue(piece)
     },
-    async cancel(reason) {
-      await work.end({ verdict: 'broken_off' })
-      await reader.cancel(reason)
+    // The client has left: the handler goes on, and its end is put on record.
+    cancel(reason) {
+      isClientGone = true
+      work.clientLeft(() => void giveUp(reason).catch(() => undefined))
+      void reading.then(readToEnd).catch(() => undefined)
     },
   })
   return new Response(stream, { status, headers })

@@ -17,7 +17,7 @@ export interface NodeResponseLike {
   write(...args: unknown[]): boolean
   end(...args: unknown[]): unknown
   once(event: 'close', listener: () => void): unknown
-  destroy(): unknown
+  destroy(...args: unknown[]): unknown
 }
 
 type Headers = Readonly<Record<string, HeaderValue>>
@@ -46,7 +46,8 @@ function setHeaders(response: NodeResponseLike, headers: Headers): void {
  * ever told another one.
  *
  * An answer that is written in one piece is held back whole. What is streamed passes at once, and only its end waits; of
- * both no more than `maxAnswerBytes` are held.
+ * both no more than `maxAnswerBytes` are held. A client that leaves changes nothing: the handler goes on writing, and its end
+ * is put on record.
  *
  * @param others headers for any answer that are not on the response yet.
  */
@@ -56,12 +57,13 @@ export function watchAnswer<NativeTx>(
   maxAnswerBytes: number,
   others: Headers = {},
 ): void {
-  const { writeHead, flushHeaders, write, end } = response
+  const { writeHead, flushHeaders, write, end, destroy } = response
   const before = { ...response.getHeaders(), ...others }
   const body = keepBytes(maxAnswerBytes)
   let head: readonly unknown[] | null = null
   let isOnItsWay = false
   let isEnded = false
+  let isClientGone = false
 
   const startSending = () => {
     if (isOnItsWay) return
@@ -91,6 +93,12 @@ export function watchAnswer<NativeTx>(
     if (isEnded) return false
     startSending()
     body.keep(args[0], args[1])
+    if (isClientGone) {
+      // Node would destroy the response, and the handler would never come to its end.
+      const written = args.find((argument) => typeof argument === 'function')
+      if (written !== undefined) process.nextTick(written)
+      return true
+    }
     return write.apply(response, args)
   }
   response.end = (...args) => {
@@ -122,10 +130,13 @@ export function watchAnswer<NativeTx>(
       .catch(() => response.destroy())
     return response
   }
+  response.destroy = (...args) => {
+    if (!isEnded) void work.end({ verdict: 'broken_off' })
+    return destroy.apply(response, args)
+  }
   response.once('close', () => {
-    if (isEnded) return
-    if (isOnItsWay) void work.end({ verdict: 'broken_off' })
-    else work.clientLeft()
+    isClientGone = true
+    if (!isEnded) work.clientLeft()
   })
 }
 

@@ -60,10 +60,10 @@ export interface Settings<NativeTx> {
   readonly onUnrecorded: (error: unknown) => void
 }
 
-/** How the handler ended. `broken_off`: its answer began and has no end. `not_started`: it never ran. */
+/** How the handler ended. `broken_off`: its answer has no end, and it may still be at work. `not_started`: it never ran. */
 export type HandlerEnd =
   | { readonly verdict: 'answer'; readonly answer: FinalAnswer }
-  | { readonly verdict: 'broken_off' | 'not_started' }
+  | { readonly verdict: 'threw' | 'broken_off' | 'not_started' }
 
 export interface ProtectedWork<NativeTx> extends ProtectedRequest<NativeTx, FinalAnswer> {
   isLate(): boolean
@@ -72,8 +72,8 @@ export interface ProtectedWork<NativeTx> extends ProtectedRequest<NativeTx, Fina
    * `null` where that is right.
    */
   end(end: HandlerEnd): Promise<FinalAnswer | null>
-  /** The client has gone: whoever has not answered after ten more leases is waited for no longer. */
-  clientLeft(): void
+  /** The client has gone: whoever has not answered after ten more leases is waited for no longer, and `giveUp` is called. */
+  clientLeft(giveUp?: () => void): void
 }
 
 const LEASES_WITHOUT_CLIENT = 10
@@ -121,8 +121,11 @@ export function startWork<NativeTx>(
         lease.stop()
       }
     },
-    clientLeft() {
-      setTimeout(() => lease.stop(), leaseMs * LEASES_WITHOUT_CLIENT).unref()
+    clientLeft(giveUp) {
+      setTimeout(() => {
+        lease.stop()
+        giveUp?.()
+      }, leaseMs * LEASES_WITHOUT_CLIENT).unref()
     },
   }
 }
@@ -136,7 +139,7 @@ function isSameAnswer(end: HandlerEnd, { status, body }: FinalAnswer): boolean {
 type Written = { readonly outcome: 'done' | 'failed' | 'unknown' } | Lost
 
 function writeDown<NativeTx>(
-  { db, decide, headers, maxAnswerBytes }: Settings<NativeTx>,
+  { db, target, decide, headers, maxAnswerBytes }: Settings<NativeTx>,
   { held }: LeasedReserved,
   end: HandlerEnd,
 ): Promise<Written> {
@@ -152,7 +155,9 @@ function writeDown<NativeTx>(
         return markUnknown(db, held, { code: error.code, note: error.message })
     }
   }
-  const isAgain = end.verdict === 'not_started' || decide(500) === 'again'
+  // A break is often the client's leaving, told on by the framework: no word of the handler that nothing happened.
+  const isRepeatable = end.verdict === 'threw' || target === 'accepts_key'
+  const isAgain = end.verdict === 'not_started' || (isRepeatable && decide(500) === 'again')
   const error = { code: end.verdict, message: end.verdict.replaceAll('_', ' ') }
   return isAgain
     ? failLeased(db, held, error, { retryAfterMs: null })

@@ -1,5 +1,5 @@
 import { once as onceEmitted } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'
@@ -22,8 +22,17 @@ export type Said =
       readonly json?: unknown
       readonly bytes?: Uint8Array
       readonly stream?: Readable
+      /** Piece by piece, by the handler itself. */
+      readonly written?: (out: Out) => Promise<void>
     }
   | { readonly commit: (tx: pg.PoolClient) => Promise<Answer> }
+
+export interface Out {
+  write(text: string): void
+  end(): void
+  /** The server has noticed that the client left. */
+  readonly clientGone: Promise<unknown>
+}
 
 export interface Call {
   readonly body: string
@@ -57,6 +66,11 @@ export const serveFastify: Serve = async (db, handle, options = {}) => {
       await work?.complete(said.commit)
       return
     }
+    if (said.written !== undefined) {
+      reply.hijack()
+      reply.raw.statusCode = said.status
+      return said.written(toOut(reply.raw))
+    }
     return reply
       .code(said.status)
       .headers(said.headers ?? {})
@@ -86,7 +100,8 @@ export const serveExpress: Serve = async (db, handle, options = {}) => {
       return
     }
     response.status(said.status).set(said.headers ?? {})
-    if (said.stream !== undefined) {
+    if (said.written !== undefined) await said.written(toOut(response))
+    else if (said.stream !== undefined) {
       said.stream.on('error', () => response.destroy()).pipe(response)
     } else if (said.bytes !== undefined) response.send(Buffer.from(said.bytes))
     else if (said.json !== undefined) response.json(said.json)
@@ -109,13 +124,34 @@ export const serveHono: Serve = async (db, handle, options = {}) => {
     const work = protect.of(c)
     const said = await handle({ body: await c.req.text(), work })
     if ('commit' in said) return work === null ? c.text('', 500) : work.complete(said.commit)
-    const { status, headers = {}, json, bytes, stream } = said
+    const { status, headers = {}, json, bytes, stream, written } = said
+    if (written !== undefined) return c.newResponse(toWritten(written, c.req.raw.signal), status as 200)
     const type = json === undefined ? {} : { 'content-type': 'application/json' }
     const body = stream !== undefined ? (Readable.toWeb(stream) as ReadableStream<Uint8Array>) : toBody(bytes, json)
     return c.newResponse(body, status as 200, { ...type, ...headers } as Record<string, string>)
   })
   const server = createAdaptorServer({ fetch: app.fetch })
   return listen(server as ReturnType<typeof createServer>)
+}
+
+function toOut(response: ServerResponse): Out {
+  return {
+    write: (text) => void response.write(text),
+    end: () => void response.end(),
+    clientGone: onceEmitted(response, 'close'),
+  }
+}
+
+function toWritten(written: (out: Out) => Promise<void>, signal: AbortSignal): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      void written({
+        write: (text) => controller.enqueue(new TextEncoder().encode(text)),
+        end: () => controller.close(),
+        clientGone: onceEmitted(signal, 'abort'),
+      })
+    },
+  })
 }
 
 function toText(body: unknown): string {
