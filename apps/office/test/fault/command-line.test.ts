@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { cliFile, runCommand } from '../support/command-line.ts'
-import { listDatabaseProcesses, type OfficeProcess, readDemo, startOffice } from '../support/office-process.ts'
+import {
+  isDatabaseReady,
+  listDatabaseProcesses,
+  type OfficeProcess,
+  readDemo,
+  startOffice,
+} from '../support/office-process.ts'
 
 // The command line on the private database of a data folder, beside the office that runs it and without it. Which processes
 // belong to a folder is read from /proc, hence Linux only.
@@ -78,7 +84,7 @@ describe('on a folder whose office is stopped', () => {
       stdio: 'ignore',
     })
     const exit = once(child, 'exit')
-    await waitFor('its database', () => listDatabaseProcesses(folder).length > 0)
+    await waitFor('its database', () => isDatabaseReady(folder))
     child.kill('SIGKILL')
     await exit
     await waitFor('its database to end', () => listDatabaseProcesses(folder).length === 0)

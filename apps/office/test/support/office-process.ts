@@ -74,6 +74,11 @@ export function listDatabaseProcesses(dataDir: string): number[] {
   return listPostgresIn(clusterFolder(dataDir))
 }
 
+/** It takes connections: by then whoever watches over it knows it. */
+export function isDatabaseReady(dataDir: string): boolean {
+  return readPostmaster(clusterFolder(dataDir))?.state === 'ready'
+}
+
 /** 0 where none runs. */
 export function findPostmaster(dataDir: string): number {
   return readPostmaster(clusterFolder(dataDir))?.pid ?? 0
