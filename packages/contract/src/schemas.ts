@@ -207,7 +207,7 @@ const percent = decimalText(/^\d{1,3}(\.\d{1,4})?$/, 'must be a percentage such 
 const discountPercent = percent.refine((text) => Number(text) <= 100, 'must be at most 100')
 
 export const invoiceLineInput = z.object({
-  description: z.string().trim().min(1).max(1000),
+  description: text(1000),
   quantity: decimalText(/^\d{1,11}(\.\d{1,4})?$/, 'must be a decimal with a point and at most four places').default(
     '1',
   ),
@@ -254,7 +254,7 @@ export const adjustmentInput = z.object({
   note: z.string().trim().max(1000).nullish(),
 })
 
-export const reversalInput = z.object({ reason: z.string().trim().min(1).max(1000) })
+export const reversalInput = z.object({ reason: text(1000) })
 
 export const invoiceLine = z.object({
   description: z.string(),
@@ -344,9 +344,9 @@ const moneySource = z
 
 export const paymentInput = z.object({
   source: moneySource.describe('Who names the payment, such as stripe; the same word as on its webhooks'),
-  externalId: z.string().trim().min(1).max(1024).describe('The id of the payment at its source, such as pi_123'),
+  externalId: text(1024).describe('The id of the payment at its source, such as pi_123'),
   amount,
-  invoice: z.string().trim().min(1).max(200).nullish().describe('Id or number of the invoice that it is for'),
+  invoice: text(200).nullish().describe('Id or number of the invoice that it is for'),
   payer: z
     .object({ name: z.string().trim().max(300).nullish(), email: z.string().trim().max(254).nullish() })
     .nullish(),
@@ -367,12 +367,8 @@ export const returnInput = z
   .object({
     amount: amount.optional().describe('Left out: all that has not gone back yet'),
     source: moneySource.optional(),
-    externalId: z.string().trim().min(1).max(1024).optional(),
-    dispute: z
-      .string()
-      .trim()
-      .min(1)
-      .max(1024)
+    externalId: text(1024).optional(),
+    dispute: text(1024)
       .optional()
       .describe(
         "Of a chargeback with the provider's name: the id of its dispute, by which what comes back later finds it",
@@ -548,22 +544,10 @@ export const reviewDecision = z
         note,
         kind: z.enum(['payment', 'refund', 'chargeback']).default('payment'),
         amount,
-        externalId: z
-          .string()
-          .trim()
-          .min(1)
-          .max(1024)
-          .optional()
-          .describe("The source's id of the money, where it could not be read"),
-        invoice: z.string().trim().min(1).max(200).nullish().describe('For a payment: id or number of the invoice'),
-        payment: z.string().trim().min(1).max(1024).optional().describe("Otherwise: the source's id of the payment"),
-        dispute: z
-          .string()
-          .trim()
-          .min(1)
-          .max(1024)
-          .optional()
-          .describe("For a chargeback: the source's id of its dispute"),
+        externalId: text(1024).optional().describe("The source's id of the money, where it could not be read"),
+        invoice: text(200).nullish().describe('For a payment: id or number of the invoice'),
+        payment: text(1024).optional().describe("Otherwise: the source's id of the payment"),
+        dispute: text(1024).optional().describe("For a chargeback: the source's id of its dispute"),
       })
       .describe('Enter what could not be read, under the key of the money itself'),
     z.object({ decision: z.literal('book_difference'), note }).describe('Book what a contradiction says more or less'),

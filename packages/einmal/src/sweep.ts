@@ -3,7 +3,14 @@ import { passPoint } from './crash-points.ts'
 import type { Db } from './database.ts'
 import { uuidv7 } from './ids.ts'
 import { type EventKey, type EventName, eventName } from './keys.ts'
-import { type Alongside, type FoundRow, inShortTransaction, queryFound, toReservation } from './leases.ts'
+import {
+  type Alongside,
+  type EventError,
+  type FoundRow,
+  inShortTransaction,
+  queryFound,
+  toReservation,
+} from './leases.ts'
 
 /** Who goes on with the events of one source and kind; every generation of them. */
 export interface SweepHandler<NativeTx> extends OutsideEffect<NativeTx> {
@@ -26,6 +33,8 @@ export interface Surrendered {
   readonly key: EventName
   readonly eventId: string
   readonly attempt: number
+  /** As the event has it on record. */
+  readonly error: EventError
 }
 
 export interface SweepReport {
@@ -115,7 +124,8 @@ async function sweepOne<NativeTx>(
 }
 
 function toSurrendered(scope: string, row: FoundRow): Surrendered {
-  return { key: eventName(keyOf(scope, row)), eventId: row.id, attempt: row.attempt }
+  const error = { code: row.error_code ?? '', message: row.error_message ?? '' }
+  return { key: eventName(keyOf(scope, row)), eventId: row.id, attempt: row.attempt, error }
 }
 
 function keyOf(scope: string, row: FoundRow): EventKey {

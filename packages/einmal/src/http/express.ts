@@ -3,7 +3,7 @@ import type { Db } from '../database.ts'
 import { type NodeResponseLike, sendAnswer, watchAnswer } from './node-answer.ts'
 import type { ProtectedRequest } from './protected-work.ts'
 import { createProtection, type IdempotencyOptions } from './protection.ts'
-import type { RequestContent } from './request-content.ts'
+import { announcesBody, type RequestContent } from './request-content.ts'
 
 export type { Answer } from './answer.ts'
 export type { AfterAnswer, ProtectedRequest } from './protected-work.ts'
@@ -70,9 +70,8 @@ export function idempotency<NativeTx, Request extends ExpressRequestLike = Expre
 function contentOf(request: ExpressRequestLike): RequestContent | 'unread' {
   const { method, originalUrl: url, headers, body: parsed } = request
   const bytes = rawBodies.get(request)
-  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
   const content = { method, url, contentType: String(headers['content-type'] ?? '') }
   if (bytes !== undefined) return { ...content, body: { bytes } }
   if (parsed !== undefined) return { ...content, body: { parsed } }
-  return hasBody ? 'unread' : { ...content, body: undefined }
+  return announcesBody(headers) ? 'unread' : { ...content, body: undefined }
 }

@@ -4,7 +4,7 @@ import type { Db } from '../database.ts'
 import { type NodeResponseLike, sendAnswer, watchAnswer } from './node-answer.ts'
 import type { ProtectedRequest } from './protected-work.ts'
 import { createProtection, type IdempotencyOptions } from './protection.ts'
-import type { RequestContent } from './request-content.ts'
+import { announcesBody, type RequestContent } from './request-content.ts'
 
 export type { Answer } from './answer.ts'
 export type { AfterAnswer, ProtectedRequest } from './protected-work.ts'
@@ -125,9 +125,8 @@ function keepRawBody(payload: Readable): RawBody {
 
 function contentOf(request: FastifyRequestLike, body: RawBody | undefined): RequestContent | 'unread' {
   const { method, originalUrl: url, headers } = request
-  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
   const content = { method, url, contentType: String(headers['content-type'] ?? '') }
-  if (!hasBody) return { ...content, body: undefined }
+  if (!announcesBody(headers)) return { ...content, body: undefined }
   const bytes = body?.read() ?? null
   return bytes === null ? 'unread' : { ...content, body: { bytes } }
 }

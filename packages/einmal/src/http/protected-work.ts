@@ -1,9 +1,9 @@
 /** One request that is reserved: what its handler is told, and what its answer leaves behind. */
-import { writeDespite } from '../attempt.ts'
+import { type Performing, writeDespite } from '../attempt.ts'
 import { passPoint } from '../crash-points.ts'
 import type { Db } from '../database.ts'
 import { keepLease, LeaseLostError } from '../keep-lease.ts'
-import { type EventKey, type EventName, eventName } from '../keys.ts'
+import { type EventKey, eventName } from '../keys.ts'
 import {
   completeLeased,
   type Ended,
@@ -24,19 +24,8 @@ import { realPause } from '../pause.ts'
 import type { EventState } from '../register.ts'
 import { type Answer, type FinalAnswer, fromStored, type KeptHeaders, toFinalAnswer, toStored } from './answer.ts'
 
-/** What the handler of a protected request may use. */
-export interface ProtectedRequest<NativeTx, Sent> {
-  /** The key of the event, as `resolve` and `repeat` take it. */
-  readonly key: EventName
-  readonly eventId: string
-  /** To hand to a target outside as its idempotency key. The same for every attempt. */
-  readonly idempotencyKey: string
-  /** 2 and more: the handler ran before, and left no result. */
-  readonly attempt: number
-  /** Fires when this process has lost the request, or was silent for longer than the lease. */
-  readonly signal: AbortSignal
-  /** Asks the register, and throws `NotSentError` if the request is not held any more. For right before an effect outside. */
-  stillHeld(): Promise<void>
+/** What the handler of a protected request may use. From `attempt` 2 on it ran before, and left no result. */
+export interface ProtectedRequest<NativeTx, Sent> extends Performing {
   /**
    * Does the effect and keeps the answer in one transaction: both are committed, or neither. Then the answer is sent.
    *

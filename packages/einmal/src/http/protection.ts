@@ -2,6 +2,7 @@
  * A request with an `Idempotency-Key` is reserved and committed before its handler runs, and the handler's answer is told to
  * every copy. What every framework does is here; the files beside it only read its requests and write its answers.
  */
+import { DEFAULT_LEASE_MS } from '../attempt.ts'
 import { ContentError } from '../content.ts'
 import { passPoint } from '../crash-points.ts'
 import { classifyError, type Db } from '../database.ts'
@@ -70,7 +71,6 @@ export interface Protection<NativeTx, Request> {
   admit(request: Request, arriving: Arriving): Promise<Admission<NativeTx>>
 }
 
-const DEFAULT_LEASE_MS = 30_000
 const DEFAULT_MAX_ANSWER_BYTES = 65_536
 const RETRY_AFTER_SECONDS = 1
 

@@ -11,6 +11,11 @@ export interface RequestContent {
   readonly body: { readonly bytes: Uint8Array } | { readonly parsed: unknown } | undefined
 }
 
+/** Whether Node's headers announce a body, read or not. */
+export function announcesBody(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
 /** More members than these are compared as one field: their digests are stored with each key. */
 const MAX_NAMED_MEMBERS = 32
 

@@ -21,10 +21,7 @@ export async function goOnWithDueWork(parts: WorkParts, organizationId: string, 
       limit: BATCH,
       async alongside(tx, events) {
         const questions = events.map(
-          ({ key, eventId, attempt }): Question => ({
-            ...{ kind: 'unknown', eventId, attempt, error: noWord },
-            event: eventKey(key),
-          }),
+          ({ key, ...surrendered }): Question => ({ kind: 'unknown', event: eventKey(key), ...surrendered }),
         )
         ask(tx, organizationId, questions, parts)
       },
@@ -45,5 +42,3 @@ export async function goOnWithDueWork(parts: WorkParts, organizationId: string, 
   if (signal?.aborted) return
   await parts.db.transaction(organizationId, (tx) => planDueWork(tx, organizationId))
 }
-
-const noWord = { code: 'no_word', message: 'an earlier attempt may have reached the target, and nobody can find out' }

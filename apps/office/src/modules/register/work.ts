@@ -5,6 +5,7 @@ import {
   completeLeased,
   compositeId,
   type EventError,
+  type EventKey,
   type EventName,
   eventKey,
   eventName,
@@ -89,7 +90,7 @@ export async function reserveWork(
   arrival: WorkArrival,
 ): Promise<{ readonly name: EventName; readonly reservation: LeasedReservation }> {
   const { holder, target, leaseMs, content, waitMs, signal, fingerprint } = arrival
-  const name = await nameOf(parts, organizationId, arrival.name)
+  const name = eventName(await keyOf(parts, organizationId, arrival.name))
   const reservation = await orRefusal(() =>
     reserveLeased(
       registerDatabase(parts.db, parts.clock),
@@ -123,18 +124,16 @@ export async function reserveWork(
 }
 
 /** As the register has it. Opens a window where the thing is named by a policy. */
-async function nameOf({ db, clock }: WorkParts, scope: string, work: WorkName): Promise<EventName> {
+async function keyOf({ db, clock }: WorkParts, scope: string, work: WorkName): Promise<EventKey> {
   const { kind, keyless, generation, id } = work
   return orRefusal(async () => {
     // Looked at without the prefix, behind which what a program prints for nothing would pass for a name.
     const source = OUTSIDE + eventKey({ scope, source: work.source, kind, id: 'any' }).source
-    if (keyless !== undefined) {
-      return eventName(await keylessKey(registerDatabase(db, clock), { scope, source, kind, ...keyless }))
-    }
+    if (keyless !== undefined) return keylessKey(registerDatabase(db, clock), { scope, source, kind, ...keyless })
     const isComposite = typeof id === 'object' && id !== null && !Array.isArray(id)
     // In a form of its own, so that no id which is written alike by chance is taken for it.
     const text = isComposite ? `fields:${compositeId(id as Record<string, unknown>)}` : id
-    return eventName(eventKey({ scope, source, kind, id: text, ...(generation === undefined ? {} : { generation }) }))
+    return eventKey({ scope, source, kind, id: text, ...(generation === undefined ? {} : { generation }) })
   })
 }
 
@@ -265,9 +264,7 @@ export async function resolveWork(
 
 /** The event that a program names, for decisions about it. Throws `not_found`. */
 export async function findWork(tx: Tx, parts: WorkParts, organizationId: string, work: WorkName): Promise<string> {
-  const { source, kind, id, generation } = await nameOf(parts, organizationId, { ...work, keyless: undefined })
-  const marked = eventKey({ scope: organizationId, source, kind, id, generation })
-  const found = await findEventByName(tx, organizationId, marked)
+  const found = await findEventByName(tx, organizationId, await keyOf(parts, organizationId, work))
   if (found !== undefined) return found
   throw new AppError('not_found', `There is no event ${work.kind} of ${work.source} with this id.`)
 }
@@ -280,7 +277,7 @@ export async function repeatWork(
   work: WorkName,
   reason: string,
 ): Promise<Repeated> {
-  const name = await nameOf(parts, context.organizationId, { ...work, keyless: undefined })
+  const name = eventName(await keyOf(parts, context.organizationId, work))
   const author = `${context.actor.type}/${context.actor.id}`
   return inTransaction(tx, parts.clock, (register) =>
     repeat(register, name, { author, reason, holder: context.eventId }),
