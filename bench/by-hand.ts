@@ -58,7 +58,8 @@ async function findAnswer(pool: pg.Pool, key: string): Promise<unknown> {
   return rows[0]?.answer
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/** Commits what `work` does on one connection, and rolls back what it throws. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   try {
     await client.query('begin')

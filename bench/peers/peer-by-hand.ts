@@ -3,6 +3,7 @@
  * in the same database. A failure is written down, and the next call tries again.
  */
 import pg from 'pg'
+import { inTransaction } from '../by-hand.ts'
 import { type Answer, answered, type Event, type Peer, type Settings, told } from './peer.ts'
 import type { Work } from './work.ts'
 
@@ -20,21 +21,12 @@ export async function open(settings: Settings, work: Work): Promise<Peer> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
   pool.on('error', () => undefined)
 
-  async function inTransaction(event: Event): Promise<Answer> {
-    const client = await pool.connect()
-    try {
-      await client.query('begin')
+  function inside(event: Event): Promise<Answer> {
+    return inTransaction(pool, async (client) => {
       const known = await reserve(client, event)
-      const answer =
-        known ?? (await finish(client, event, await work.write(event, (text, values) => client.query(text, values))))
-      await client.query('commit')
-      return answer
-    } catch (error) {
-      await client.query('rollback')
-      throw error
-    } finally {
-      client.release()
-    }
+      if (known !== null) return known
+      return finish(client, event, await work.write(event, (text, values) => client.query(text, values)))
+    })
   }
 
   async function outside(event: Event): Promise<Answer> {
@@ -51,7 +43,7 @@ export async function open(settings: Settings, work: Work): Promise<Peer> {
     }
   }
 
-  const call = settings.kind === 'database' ? inTransaction : outside
+  const call = settings.kind === 'database' ? inside : outside
   return { call: (event) => call(event).catch((error: unknown) => told(wordOf(error), error)), close: () => pool.end() }
 }
 

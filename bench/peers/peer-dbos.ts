@@ -11,6 +11,7 @@ import {
   runTransaction,
 } from '@dbos-inc/dbos-sdk/datasource'
 import pg from 'pg'
+import { inTransaction } from '../by-hand.ts'
 import { answered, type Event, type Peer, type Settings, told } from './peer.ts'
 import { NothingSent, type Work } from './work.ts'
 
@@ -147,19 +148,4 @@ async function findRecorded(pool: pg.Pool, workflowID: string, stepID: number) {
     [workflowID, stepID],
   )
   return rows[0]
-}
-
-async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    const value = await work(client)
-    await client.query('commit')
-    return value
-  } catch (error) {
-    await client.query('rollback')
-    throw error
-  } finally {
-    client.release()
-  }
 }

@@ -16,21 +16,17 @@ import {
 import { countEffects } from './support/database.ts'
 import { endLease, findLeasedRow, makeDue, makeOld } from './support/leased.ts'
 import { createRegisterFixture } from './support/register-fixture.ts'
-import { type OutsideTarget, performAt, startTarget } from './support/target.ts'
+import { performAt, startTargets, type Targets } from './support/target.ts'
 
 const fixture = createRegisterFixture({ memory: true })
-let targets: Record<TargetCapability, OutsideTarget>
+let targets: Targets
 
 beforeAll(async () => {
-  targets = {
-    accepts_key: await startTarget('accepts_key'),
-    searchable: await startTarget('searchable'),
-    neither: await startTarget('neither'),
-  }
+  targets = await startTargets()
 })
 
 afterAll(async () => {
-  await Promise.all(Object.values(targets).map((target) => target.close()))
+  await targets.close()
 })
 
 const key = (id: string, scope = 'acme') => ({ scope, source: 'shop', kind: 'order.create', id })

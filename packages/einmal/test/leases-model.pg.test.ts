@@ -3,8 +3,7 @@
  * must be those of the model. Leases end and failures come due when the plan says so.
  */
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   completeLeased,
   type EventState,
@@ -18,24 +17,11 @@ import {
   type TargetCapability,
 } from '../src/index.ts'
 import { createRandom } from '../src/testing/random.ts'
-import { type Opened, pgPipelined } from './support/adapters.ts'
-import { createOwnDatabase, type OwnDatabase } from './support/database.ts'
-import { createTables, endLease, findLeasedRow, makeDue } from './support/leased.ts'
+import { endLease, findLeasedRow, makeDue } from './support/leased.ts'
 import { chooseSeed } from './support/random.ts'
+import { createRegisterFixture } from './support/register-fixture.ts'
 
-let database: OwnDatabase
-let opened: Opened<pg.PoolClient>
-
-beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
-  await createTables(database.pool, opened.db.register)
-})
-
-afterAll(async () => {
-  await opened.close()
-  await database.drop()
-})
+const fixture = createRegisterFixture()
 
 interface Model {
   state: EventState | 'absent'
@@ -89,7 +75,7 @@ test('any order of calls by any holders leaves the register as the model says, a
     const steps: Record<string, () => Promise<void>> = {
       async reserve() {
         const [holder, target] = [randomUUID(), pick(capabilities)]
-        const found = await reserveLeased(opened.db, key, { holder, target, leaseMs: 60_000 })
+        const found = await reserveLeased(fixture.here.db, key, { holder, target, leaseMs: 60_000 })
         expect(found.verdict).toBe(modelReserve(model, holder, target))
         if (found.verdict !== 'reserved') return
         expect(found.mustLookUp).toBe(target === 'searchable' && model.attempt > 1)
@@ -99,7 +85,7 @@ test('any order of calls by any holders leaves the register as the model says, a
         const held = pick(tokens)
         const isMine = model.holder === held.holder && model.attempt === held.attempt
         const isAlive = model.state === 'in_progress' && !model.isEnded
-        expect((await heartbeat(opened.db, held, { leaseMs: 60_000 })).outcome).toBe(
+        expect((await heartbeat(fixture.here.db, held, { leaseMs: 60_000 })).outcome).toBe(
           isMine && isAlive ? 'held' : 'lost',
         )
       },
@@ -108,7 +94,7 @@ test('any order of calls by any holders leaves the register as the model says, a
         const before = { ...model }
         const counts = modelFinish(model, held, 'completed')
         const isSame = before.state === 'completed' && before.holder === held.holder && before.attempt === held.attempt
-        expect((await completeLeased(opened.db, held)).outcome).toBe(counts || isSame ? 'done' : 'lost')
+        expect((await completeLeased(fixture.here.db, held)).outcome).toBe(counts || isSame ? 'done' : 'lost')
       },
       async fail() {
         const [held, isFinal, isDue] = [pick(tokens), random() < 0.2, random() < 0.5]
@@ -116,20 +102,23 @@ test('any order of calls by any holders leaves the register as the model says, a
         const counts = modelFinish(model, held, 'failed', { isFinal, isDue: isDue && !isFinal })
         const isOwn = before.state === 'failed' && before.holder === held.holder && before.attempt === held.attempt
         const isSame = isOwn && before.isFinal === isFinal
-        const failed = await failLeased(opened.db, held, error, { final: isFinal, retryAfterMs: isDue ? 0 : 60_000 })
+        const failed = await failLeased(fixture.here.db, held, error, {
+          final: isFinal,
+          retryAfterMs: isDue ? 0 : 60_000,
+        })
         expect(failed.outcome).toBe(counts || isSame ? 'failed' : 'lost')
       },
       async unknown() {
         const held = pick(tokens)
         const before = { ...model }
         const counts = modelFinish(model, held, 'unknown')
-        const found = await markUnknown(opened.db, held)
+        const found = await markUnknown(fixture.here.db, held)
         if (before.state !== 'unknown') expect(found.outcome).toBe(counts ? 'unknown' : 'lost')
       },
       async resolve() {
         const outcome = pick(['completed', 'failed', 'retry'] as const)
         const isOpen = ['unknown', 'failed'].includes(model.state) || (model.state === 'in_progress' && model.isEnded)
-        const resolved = await resolve(opened.db, key, { outcome, author: 'anna', note: 'looked' })
+        const resolved = await resolve(fixture.here.db, key, { outcome, author: 'anna', note: 'looked' })
         expect(resolved.outcome).toBe(model.state === 'absent' ? 'not_found' : isOpen ? 'resolved' : 'refused')
         if (!isOpen) return
         const state = outcome === 'completed' ? 'completed' : 'failed'
@@ -137,19 +126,19 @@ test('any order of calls by any holders leaves the register as the model says, a
       },
       async end() {
         if (model.state !== 'in_progress') return
-        await endLease(database.pool, id)
+        await endLease(fixture.database.pool, id)
         model.isEnded = true
       },
       async due() {
         if (model.state !== 'failed' || model.isFinal) return
-        await makeDue(database.pool, id)
+        await makeDue(fixture.database.pool, id)
         model.isDue = true
       },
       async sweep() {
         const surrenders = model.state === 'in_progress' && model.isEnded && model.capability === 'neither'
         if (surrenders) model.state = 'unknown'
         const isOpen = (model.state === 'in_progress' && model.isEnded) || (model.state === 'failed' && model.isDue)
-        const report = await sweep(opened.db, key.scope)
+        const report = await sweep(fixture.here.db, key.scope)
         expect([report.unknown.length, report.due]).toEqual([surrenders ? 1 : 0, isOpen ? 1 : 0])
       },
     }
@@ -157,7 +146,7 @@ test('any order of calls by any holders leaves the register as the model says, a
       const name = tokens.length === 0 ? 'reserve' : pick([...Object.keys(steps), 'reserve', 'end', 'due'])
       said.push(name)
       await steps[name]?.()
-      const row = await findLeasedRow(database.pool, id)
+      const row = await findLeasedRow(fixture.database.pool, id)
       const { state, attempt, isFinal } = model
       expect({ said, state: row?.state, attempt: row?.attempt, isFinal: row?.is_final }).toEqual({
         ...{ said, state, attempt, isFinal: state === 'failed' && isFinal },

@@ -3,33 +3,23 @@
  * knows no keys, so that every second request would be a second effect.
  */
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AttemptOutcome, failLeased, reserveLeased, type TargetCapability } from '../../src/index.ts'
-import { type Opened, pgPipelined } from '../support/adapters.ts'
 import { type ChildOrder, keyOfChild, startChild } from '../support/attempt-child.ts'
-import { createOwnDatabase, type OwnDatabase } from '../support/database.ts'
-import { createTables, findLeasedRow } from '../support/leased.ts'
+import { findLeasedRow } from '../support/leased.ts'
+import { createRegisterFixture } from '../support/register-fixture.ts'
 import { type OutsideTarget, startTarget } from '../support/target.ts'
 
-let database: OwnDatabase
-let opened: Opened<pg.PoolClient>
+const fixture = createRegisterFixture()
 let target: OutsideTarget
 let ids = 0
 let id = ''
 
 beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
   target = await startTarget('neither')
-  await createTables(database.pool, opened.db.register)
 })
 
-afterAll(async () => {
-  await target.close()
-  await opened.close()
-  await database.drop()
-})
+afterAll(() => target.close())
 
 beforeEach(() => {
   ids += 1
@@ -37,14 +27,20 @@ beforeEach(() => {
 })
 
 const day = 86_400_000
-const row = () => findLeasedRow(database.pool, id)
+const row = () => findLeasedRow(fixture.database.pool, id)
 
 /** So many calls from so many processes, all at the moment when `go` is called. */
 async function prepare(calls: number, processes: number, more: Partial<ChildOrder> = {}) {
   const children = await Promise.all(
     Array.from({ length: processes }, (_, index) =>
       startChild({
-        ...{ databaseUrl: database.url, targetUrl: target.url, capability: 'neither', id, calls: calls / processes },
+        ...{
+          databaseUrl: fixture.database.url,
+          targetUrl: target.url,
+          capability: 'neither',
+          id,
+          calls: calls / processes,
+        },
         clockOffsetMs: (index - 1) * day,
         ...more,
       }),
@@ -68,8 +64,8 @@ function count(outcomes: readonly AttemptOutcome[]): Record<string, number> {
 
 /** Reserved by somebody who is gone, and its lease ends in a moment. */
 async function abandon(capability: TargetCapability): Promise<void> {
-  await reserveLeased(opened.db, keyOfChild(id), { holder: randomUUID(), target: capability, leaseMs: 60_000 })
-  await database.pool.query(
+  await reserveLeased(fixture.here.db, keyOfChild(id), { holder: randomUUID(), target: capability, leaseMs: 60_000 })
+  await fixture.database.pool.query(
     `update einmal_events set lease_until = clock_timestamp() + interval '300 ms' where external_id = $1`,
     [id],
   )
@@ -110,9 +106,9 @@ describe('trap 6: identical calls at one moment, over processes whose clocks dif
 
   test('200 calls while the next attempt of a failure comes due: one makes it, once', async () => {
     const burst = await prepare(200, 4, { isPersistent: true })
-    const reserved = await reserveLeased(opened.db, keyOfChild(id), { holder: randomUUID(), leaseMs: 60_000 })
+    const reserved = await reserveLeased(fixture.here.db, keyOfChild(id), { holder: randomUUID(), leaseMs: 60_000 })
     if (reserved.verdict !== 'reserved') throw new Error(reserved.verdict)
-    await failLeased(opened.db, reserved.held, { code: 'x', message: '' }, { retryAfterMs: 300 })
+    await failLeased(fixture.here.db, reserved.held, { code: 'x', message: '' }, { retryAfterMs: 300 })
     burst.go()
     expect(count(await burst.outcomes)).toEqual({ done: 1, duplicate: 199 })
     expect(target.requests(id)).toBe(1)
@@ -121,7 +117,7 @@ describe('trap 6: identical calls at one moment, over processes whose clocks dif
 
   test('60 calls while the one that came first is rolled back: one of them takes its place, once', async () => {
     const first = await startChild({
-      ...{ databaseUrl: database.url, targetUrl: target.url, capability: 'neither', id },
+      ...{ databaseUrl: fixture.database.url, targetUrl: target.url, capability: 'neither', id },
       fault: { point: 'reserve.beforeCommit', signal: 'SIGSTOP' },
     })
     first.go()
@@ -140,7 +136,7 @@ describe('trap 6: identical calls at one moment, over processes whose clocks dif
 /** A lock gives no signal to others, so this asks. Bounded by the time limit of the test. */
 async function untilWaiting(many: number): Promise<void> {
   for (;;) {
-    const { rows } = await database.pool.query<{ waiting: number }>(
+    const { rows } = await fixture.database.pool.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`,
     )

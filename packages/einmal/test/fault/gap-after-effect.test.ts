@@ -4,35 +4,27 @@
  * and the state `unknown` with a person to ask.
  */
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { attempt, resolve, sweep } from '../../src/index.ts'
 import { type CrashPoint, crashPoints, onCrashPoint } from '../../src/testing/index.ts'
-import { type Open, type Opened, pgPipelined, pgPlain } from '../support/adapters.ts'
+import { type Open, pgPipelined, pgPlain } from '../support/adapters.ts'
 import { keyOfChild, startChild } from '../support/attempt-child.ts'
-import { createOwnDatabase, type OwnDatabase } from '../support/database.ts'
-import { createTables, endLease, findLeasedRow, makeDue } from '../support/leased.ts'
+import { endLease, findLeasedRow, makeDue } from '../support/leased.ts'
 import { type CuttingProxy, startProxy } from '../support/proxy.ts'
+import { createRegisterFixture } from '../support/register-fixture.ts'
 import { type OutsideTarget, performAt, startTarget } from '../support/target.ts'
 
-let database: OwnDatabase
-let opened: Opened<pg.PoolClient>
+const fixture = createRegisterFixture()
 let proxy: CuttingProxy
 let target: OutsideTarget
 let ids = 0
 let id = ''
 
 beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
-  proxy = await startProxy(database.url)
-  await createTables(database.pool, opened.db.register)
+  proxy = await startProxy(fixture.database.url)
 })
 
-afterAll(async () => {
-  await proxy.close()
-  await opened.close()
-  await database.drop()
-})
+afterAll(() => proxy.close())
 
 beforeEach(() => freshId())
 
@@ -41,14 +33,14 @@ function freshId(): void {
   id = `evt_${ids}`
 }
 
-const row = () => findLeasedRow(database.pool, id)
+const row = () => findLeasedRow(fixture.database.pool, id)
 const performance = () => performAt<pg.PoolClient>(target.url, target.capability)
-const arrive = () => attempt(opened.db, keyOfChild(id), performance())
+const arrive = () => attempt(fixture.here.db, keyOfChild(id), performance())
 
 /** Brings to its end what a crash has left, as a later arrival would, when the lease is over. */
 async function comeAgain() {
-  if ((await row())?.state === 'in_progress') await endLease(database.pool, id)
-  if ((await row())?.state === 'failed') await makeDue(database.pool, id)
+  if ((await row())?.state === 'in_progress') await endLease(fixture.database.pool, id)
+  if ((await row())?.state === 'failed') await makeDue(fixture.database.pool, id)
   return arrive()
 }
 
@@ -72,7 +64,7 @@ describe.each(['accepts_key', 'searchable', 'neither'] as const)('on a target th
     expect(target.effects(id)).toBeLessThanOrEqual(1)
     if (capability === 'neither' && how.mayBeUnknown) {
       expect(found).toMatchObject({ state: 'unknown' })
-      const settled = await resolve(opened.db, keyOfChild(id), {
+      const settled = await resolve(fixture.here.db, keyOfChild(id), {
         outcome: 'completed',
         author: 'anna',
         note: 'asked them',
@@ -88,7 +80,7 @@ describe.each(['accepts_key', 'searchable', 'neither'] as const)('on a target th
 
   async function killedAt(point: CrashPoint | 'request.sent'): Promise<void> {
     const fault = { point, signal: 'SIGKILL' } as const
-    const child = await startChild({ databaseUrl: database.url, targetUrl: target.url, capability, id, fault })
+    const child = await startChild({ databaseUrl: fixture.database.url, targetUrl: target.url, capability, id, fault })
     child.go()
     expect(await child.outcomes).toEqual([])
   }
@@ -106,28 +98,28 @@ describe.each(['accepts_key', 'searchable', 'neither'] as const)('on a target th
     'trap 2: killed at %s, a sweep brings it to an end: once, or unknown',
     async (point) => {
       await killedAt(point)
-      await endLease(database.pool, id)
+      await endLease(fixture.database.pool, id)
       const { source, kind, scope } = keyOfChild(id)
-      await sweep(opened.db, scope, { handlers: [{ source, kind, ...performance() }] })
+      await sweep(fixture.here.db, scope, { handlers: [{ source, kind, ...performance() }] })
       await expectOnce({ mayBeUnknown: true })
     },
   )
 
   test('trap 2: killed in the sweep that went on with it, the next sweep goes on again', async () => {
     await killedAt('request.sent')
-    await endLease(database.pool, id)
+    await endLease(fixture.database.pool, id)
     const { source, kind, scope } = keyOfChild(id)
     const handlers = [{ source, kind, ...performance() }]
     onCrashPoint((point) => {
       if (point === 'sweep.afterClaim') throw new Error('dies')
     })
-    await sweep(opened.db, scope, { handlers }).catch(() => undefined)
+    await sweep(fixture.here.db, scope, { handlers }).catch(() => undefined)
     onCrashPoint(null)
     if (capability !== 'neither') {
       expect(await row()).toMatchObject({ state: 'in_progress', attempt: 2 })
-      await endLease(database.pool, id)
+      await endLease(fixture.database.pool, id)
     }
-    await sweep(opened.db, scope, { handlers })
+    await sweep(fixture.here.db, scope, { handlers })
     await expectOnce({ mayBeUnknown: true })
   })
 
@@ -147,28 +139,28 @@ describe.each(['accepts_key', 'searchable', 'neither'] as const)('on a target th
   })
 
   test('trap 2: the record of its end fails once, for a reason of the database: it is written again', async () => {
-    await database.pool.query(`create sequence if not exists failures`)
-    await database.pool.query(`create or replace function fail_once() returns trigger language plpgsql as $$ begin
+    await fixture.database.pool.query(`create sequence if not exists failures`)
+    await fixture.database.pool.query(`create or replace function fail_once() returns trigger language plpgsql as $$ begin
       if new.external_id = '${id}' and nextval('failures') = 1 then raise exception 'disk full' using errcode = '53100'; end if;
       return new; end $$`)
-    await database.pool.query(`select setval('failures', 1, false)`)
-    await database.pool.query(
+    await fixture.database.pool.query(`select setval('failures', 1, false)`)
+    await fixture.database.pool.query(
       `create or replace trigger fail_once before update on einmal_events for each row
         when (new.state = 'completed') execute function fail_once()`,
     )
     expect(await arrive()).toMatchObject({ outcome: 'done', attempt: 1 })
-    await database.pool.query('drop trigger fail_once on einmal_events')
+    await fixture.database.pool.query('drop trigger fail_once on einmal_events')
     await expectOnce({ mayBeUnknown: false })
   })
 
   test('trap 2: the database away for good after the effect: the error is thrown, and the lease brings it to an end', async () => {
     let isAway = false
-    const away: typeof opened.db = {
-      ...opened.db,
+    const away: typeof fixture.here.db = {
+      ...fixture.here.db,
       transaction: (scope, work) =>
         isAway
           ? Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }))
-          : opened.db.transaction(scope, work),
+          : fixture.here.db.transaction(scope, work),
     }
     const { perform, ...rest } = performance()
     const lost = attempt(away, keyOfChild(id), {
@@ -254,12 +246,12 @@ test('trap 2: killed at every point while it goes on with a searchable one: foun
   ] as const) {
     for (const wasSent of [true, false]) {
       freshId()
-      const order = { databaseUrl: database.url, targetUrl: target.url, capability: 'searchable', id } as const
+      const order = { databaseUrl: fixture.database.url, targetUrl: target.url, capability: 'searchable', id } as const
       for (const at of [wasSent ? ('request.sent' as const) : ('attempt.beforePerform' as const), point]) {
         const child = await startChild({ ...order, fault: { point: at, signal: 'SIGKILL' } })
         child.go()
         expect(await child.outcomes).toEqual([])
-        if ((await row())?.state === 'in_progress') await endLease(database.pool, id)
+        if ((await row())?.state === 'in_progress') await endLease(fixture.database.pool, id)
       }
       const last = await arrive()
       expect(last.outcome).toBe(point === 'finish.afterCommit' ? 'duplicate' : 'done')

@@ -16,25 +16,21 @@ import {
 import { countEffects, createOwnDatabase, type OwnDatabase } from '../support/database.ts'
 import { type HandledEvent, handledEvents, referenceOf } from '../support/handled-event.ts'
 import { createTables } from '../support/leased.ts'
-import { type OutsideTarget, startTarget } from '../support/target.ts'
+import { startTargets, type Targets } from '../support/target.ts'
 
 let database: OwnDatabase
-let targets: Record<TargetCapability, OutsideTarget>
+let targets: Targets
 
 beforeAll(async () => {
   database = await createOwnDatabase(inject('ownerUrl'))
   await createTables(database.pool, defineRegister())
   await database.pool.query(`create table seen (key text); create table marks (key text primary key);
     create table jobs (key text primary key, holder text, lease_until timestamptz, is_done boolean default false)`)
-  targets = {
-    accepts_key: await startTarget('accepts_key'),
-    searchable: await startTarget('searchable'),
-    neither: await startTarget('neither'),
-  }
+  targets = await startTargets()
 })
 
 afterAll(async () => {
-  await Promise.all(Object.values(targets).map((target) => target.close()))
+  await targets.close()
   await database.drop()
 })
 

@@ -2,35 +2,22 @@
  * Trap 1: A reserves, is stopped past its lease, B takes over; then A goes on. Real processes, SIGSTOP and SIGCONT. Judge is
  * the target: what was done there, and then the register.
  */
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { attempt, resolve } from '../../src/index.ts'
-import { type Opened, pgPipelined } from '../support/adapters.ts'
 import { type ChildOrder, keyOfChild, startChild } from '../support/attempt-child.ts'
-import { createOwnDatabase, type OwnDatabase } from '../support/database.ts'
-import { createTables, findLeasedRow, findNotes, untilLeaseEnded } from '../support/leased.ts'
-import { type OutsideTarget, performAt, startTarget } from '../support/target.ts'
+import { findLeasedRow, findNotes, untilLeaseEnded } from '../support/leased.ts'
+import { createRegisterFixture } from '../support/register-fixture.ts'
+import { performAt, startTargets, type Targets } from '../support/target.ts'
 
-let database: OwnDatabase
-let opened: Opened<import('pg').PoolClient>
-let targets: Record<'accepts_key' | 'searchable' | 'neither', OutsideTarget>
+const fixture = createRegisterFixture()
+let targets: Targets
 let ids = 0
 
 beforeAll(async () => {
-  database = await createOwnDatabase(inject('ownerUrl'))
-  opened = pgPipelined(database.url)
-  await createTables(database.pool, opened.db.register)
-  targets = {
-    accepts_key: await startTarget('accepts_key'),
-    searchable: await startTarget('searchable'),
-    neither: await startTarget('neither'),
-  }
+  targets = await startTargets()
 })
 
-afterAll(async () => {
-  await Promise.all(Object.values(targets).map((target) => target.close()))
-  await opened.close()
-  await database.drop()
-})
+afterAll(() => targets.close())
 
 type Capability = ChildOrder['capability']
 
@@ -40,21 +27,21 @@ async function stopPastLease(capability: Capability, more: Partial<ChildOrder>) 
   const id = `evt_${ids}`
   const target = targets[capability]
   const child = await startChild({
-    ...{ databaseUrl: database.url, targetUrl: target.url, capability, id, leaseMs: 1_000 },
+    ...{ databaseUrl: fixture.database.url, targetUrl: target.url, capability, id, leaseMs: 1_000 },
     fault: { point: 'request.sent', signal: 'SIGSTOP' },
     ...more,
   })
   child.go()
   await child.untilStopped()
-  await untilLeaseEnded(database.pool, id)
-  const asB = () => attempt(opened.db, keyOfChild(id), performAt(target.url, capability))
+  await untilLeaseEnded(fixture.database.pool, id)
+  const asB = () => attempt(fixture.here.db, keyOfChild(id), performAt(target.url, capability))
   return {
     id,
     child,
     target,
     asB,
-    row: () => findLeasedRow(database.pool, id),
-    notes: () => findNotes(database.pool, id),
+    row: () => findLeasedRow(fixture.database.pool, id),
+    notes: () => findNotes(fixture.database.pool, id),
   }
 }
 
@@ -103,7 +90,7 @@ describe.each(endings)('trap 1: a stopped process that wakes up with a late %s',
     expect(await asB()).toMatchObject({ outcome: 'unknown' })
     expect(target.effects(id)).toBe(1)
     const decision = { outcome: 'completed', author: 'anna', note: 'the note of the late one says so' } as const
-    expect(await resolve(opened.db, keyOfChild(id), decision)).toMatchObject({ outcome: 'resolved' })
+    expect(await resolve(fixture.here.db, keyOfChild(id), decision)).toMatchObject({ outcome: 'resolved' })
     expect(await asB()).toMatchObject({ outcome: 'duplicate' })
   })
 })

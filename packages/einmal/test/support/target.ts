@@ -126,3 +126,20 @@ function send(
     sent.end()
   })
 }
+
+/** One of each kind. */
+export interface Targets extends Readonly<Record<TargetCapability, OutsideTarget>> {
+  close(): Promise<void>
+}
+
+export async function startTargets(): Promise<Targets> {
+  const [accepts_key, searchable, neither] = await Promise.all([
+    startTarget('accepts_key'),
+    startTarget('searchable'),
+    startTarget('neither'),
+  ])
+  const close = async () => {
+    await Promise.all([accepts_key, searchable, neither].map((target) => target.close()))
+  }
+  return { accepts_key, searchable, neither, close }
+}
