@@ -36,14 +36,30 @@ export function fromDrizzle<Transaction extends DrizzleTransactionLike>(
     beginGuarded(
       (run) => drizzle.transaction(run),
       async (tx: Transaction) => {
-        const send = async (text: string, values: readonly unknown[]) =>
-          toRows(await tx.execute(toSql(options.sql, text, values) as never))
+        const send = inTurn(async (text: string, values: readonly unknown[]) =>
+          toRows(await tx.execute(toSql(options.sql, text, values) as never)),
+        )
         // Not by Drizzle's own option: over postgres-js, a connection lost in that moment would end the process.
         await send(READ_COMMITTED, [])
         return runWork(tx, work, send)
       },
     ),
   )
+}
+
+/**
+ * Hands over each statement when the one before it is answered. Drizzle passes on what comes, and node-postgres warns of
+ * two at a time, which its next major version refuses.
+ */
+function inTurn<Config extends readonly unknown[], Result>(
+  send: (...config: Config) => PromiseLike<Result>,
+): (...config: Config) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (...config) => {
+    const result = last.then(() => send(...config))
+    last = result.catch(() => undefined)
+    return result
+  }
 }
 
 /** Drizzle numbers the parameters itself, in the order in which they stand in the text. */
