@@ -48,9 +48,9 @@ describe('without a pipeline, pg gets one statement at a time', () => {
 function watchStatements(): string[] {
   const tooEarly: string[] = []
   const running = new WeakMap<object, number>()
-  const query = pg.Client.prototype.query as unknown as (...parameters: unknown[]) => unknown
+  const query: (...parameters: never[]) => unknown = pg.Client.prototype.query
   vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...parameters: unknown[]) {
-    const result = query.apply(this, parameters)
+    const result = Reflect.apply(query, this, parameters)
     // What the pool sends by itself, on a connection of its own, is answered by a callback.
     if (!(result instanceof Promise)) return result as never
     const before = running.get(this) ?? 0
