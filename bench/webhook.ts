@@ -9,10 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { createIntegration } from '../apps/office/src/modules/integrations/index.ts'
-import { createAuth, createOrganizationWithOwner } from '../apps/office/src/modules/members/index.ts'
+import { createDoor, createOrganizationWithOwner } from '../apps/office/src/modules/members/index.ts'
 import { systemClock } from '../apps/office/src/platform/clock.ts'
 import { createDatabase, createPool } from '../apps/office/src/platform/database.ts'
 import { idsOf } from '../apps/office/src/platform/ids.ts'
+import { createLog } from '../apps/office/src/platform/log.ts'
 import { migrate } from '../apps/office/src/platform/migrate.ts'
 import { signStripeDelivery } from '../apps/office/src/providers/index.ts'
 import { type LoadRequest, type LoadResult, load, loadGenerator } from './load.ts'
@@ -155,22 +156,12 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
   await migrate(ownerUrl, join(root, 'apps/office/migrations'))
   const secretKey = randomBytes(32)
   const newId = idsOf(systemClock)
-  const authPool = createPool({ url: ownerUrl, role: 'einmal_auth', maxConnections: 1 })
+  const pool = createPool({ url: ownerUrl, role: 'einmal_auth', maxConnections: 1 })
   const db = createDatabase({ url: ownerUrl, role: 'einmal_office', maxConnections: 1 })
-  const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const auth = createAuth({
-    pool: authPool,
-    baseUrl: 'http://localhost',
-    secret: randomUUID(),
-    trustedOrigins: [],
-    log: quiet,
-  })
-  const { organizationId } = await createOrganizationWithOwner(auth, {
-    organizationName: 'Bench',
-    ownerName: 'Bench',
-    email: 'bench@example.org',
-    password: randomUUID(),
-  })
+  const address = { baseUrl: 'http://localhost', trustedOrigins: [] }
+  const door = createDoor({ pool, secretKey, address, sendMail: null, log: createLog('silent') })
+  const input = { organizationName: 'Bench', name: 'Bench', email: 'bench@example.org', password: randomUUID() }
+  const { organizationId } = await createOrganizationWithOwner({ door, newId }, input, { now: new Date() })
   const { endpointId } = await db.transaction(organizationId, (tx) =>
     createIntegration(
       tx,
@@ -178,7 +169,7 @@ export async function startOffice(ownerUrl: string, secret: string, count: numbe
       { provider: 'stripe', label: 'bench', settings: { webhookSecrets: [secret] } },
     ),
   )
-  await authPool.end()
+  await pool.end()
   await db.close()
   const owner = new pg.Client({ connectionString: ownerUrl })
   owner.on('error', () => undefined)

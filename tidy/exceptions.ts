@@ -23,12 +23,6 @@ export const exceptions: readonly Exception[] = [
   },
   {
     rule: sql,
-    path: 'apps/office/src/demo/seed.ts',
-    about: /auth\.organization limit 1/,
-    reason: 'the demo asks once whether an office is there; no module needs that question',
-  },
-  {
-    rule: sql,
     path: 'apps/office/src/platform/embedded-postgres/owner-lock.ts',
     reason: 'a lock of SQLite on an empty file: no table, no row',
   },

@@ -60,6 +60,7 @@ export async function keepBooks(office: TestOffice, serverUrl: string, name: str
   await act(`/invoices/${credited.id}/adjustments/${adjustment?.id}/reverse`, { reason: 'No fee.' })
   await act(`/invoices/${voided.id}/void`)
   await addContacts(office, organization)
+  await addInvitations(office, organization)
   return {
     organization,
     invoice: invoice.id,
@@ -103,6 +104,22 @@ async function addContacts(office: TestOffice, { organizationId, contactId }: Te
   )
 }
 
+/** A key that a member made, an invitation that is open, and one that was accepted. */
+async function addInvitations({ owner }: TestOffice, { organizationId }: TestOrganization): Promise<void> {
+  const member = `(select id from members where organization_id = $1 order by id limit 1)`
+  await owner.query(
+    `insert into api_keys (id, organization_id, name, start, hash, scopes, created_by, created_at)
+     values (gen_random_uuid(), $1, 'made by a member', 'einmal_', 'hash', '{read}', ${member}, now())`,
+    [organizationId],
+  )
+  await owner.query(
+    `insert into invitations (id, organization_id, email, role, link_hash, invited_by, created_at, expires_at, accepted_at, accepted_by)
+     values (gen_random_uuid(), $1, 'open@example.org', 'agent', 'open', ${member}, now(), now() + interval '7 days', null, null),
+       (gen_random_uuid(), $1, 'came@example.org', 'agent', 'came', ${member}, now(), now() + interval '7 days', now(), ${member})`,
+    [organizationId],
+  )
+}
+
 async function findRows(office: TestOffice, { organizationId }: TestOrganization, payment: string) {
   const { rows } = await office.owner.query<{ event: string; delivery: string; reviewItem: string }>(
     `select p.event_id as event, d.delivery_id as delivery, r.id as "reviewItem"
@@ -113,61 +130,4 @@ async function findRows(office: TestOffice, { organizationId }: TestOrganization
   const [row] = rows
   if (row === undefined) throw new Error('the server booked nothing')
   return row
-}
-
-export interface ForeignKey {
-  readonly table: string
-  readonly columns: readonly string[]
-}
-
-/** A statement that lets one of our rows point at a row of the other organisation, by the foreign key's first column. */
-export async function foreignWrite(
-  owner: pg.ClientBase,
-  key: ForeignKey,
-  ours: KeptBooks,
-  theirs: KeptBooks,
-): Promise<string> {
-  const column = key.columns[0] ?? ''
-  const foreign = await foreignValue(owner, key.table, column, theirs)
-  if (column === 'id') return foreignCopy(owner, key.table, foreign, ours)
-  // Of a row that has such a pointer itself, where there is one: the others may not be allowed any.
-  return `update ${key.table} set ${column} = ${foreign} where ctid = (
-    select ctid from ${key.table} where organization_id = '${ours.organization.organizationId}' order by ${column} is null limit 1)`
-}
-
-/** A copy of a row under the other organisation's id: other rows point at the row itself, and would keep its id. */
-async function foreignCopy(owner: pg.ClientBase, table: string, foreign: string, ours: KeptBooks): Promise<string> {
-  const { rows } = await owner.query<{ name: string }>(
-    `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
-    [table],
-  )
-  const names = rows.map((row) => row.name)
-  const values = names.map((name) => (name === 'id' ? foreign : freshValue(name)))
-  return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table}
-    where organization_id = '${ours.organization.organizationId}' limit 1`
-}
-
-/** The same column of the row that the other organisation has, as SQL. */
-async function foreignValue(owner: pg.ClientBase, table: string, column: string, theirs: KeptBooks): Promise<string> {
-  const known: Record<string, string> = {
-    contact_id: theirs.organization.contactId,
-    company_id: theirs.company,
-    event_id: theirs.event,
-    delivery_id: theirs.delivery,
-    payment_id: theirs.payment,
-    invoice_id: theirs.invoice,
-  }
-  if (known[column] !== undefined) return `'${known[column]}'::uuid`
-  const { rows } = await owner.query<{ value: string }>(
-    `select quote_literal(${column}) || '::' || pg_typeof(${column}) as value from ${table}
-     where organization_id = $1 and ${column} is not null`,
-    [theirs.organization.organizationId],
-  )
-  return rows[0]?.value ?? ''
-}
-
-/** A value that breaks no unique key, so that only the foreign key is left to refuse. */
-function freshValue(column: string): string {
-  if (column === 'sequence') return `${column} + 1000`
-  return column === 'number' ? `'fresh'` : column
 }

@@ -6,6 +6,7 @@ const ranks: readonly (readonly string[])[] = [
   ['platform'],
   ['facts'],
   ['providers'],
+  ['modules/audit'],
   [
     'modules/members',
     'modules/integrations',
@@ -14,7 +15,6 @@ const ranks: readonly (readonly string[])[] = [
     'modules/activities',
     'modules/notifications',
     'modules/domain-events',
-    'modules/audit',
     'modules/deliveries',
   ],
   ['pipeline'],

@@ -29,6 +29,7 @@ const directories = ['due_work', 'webhook_endpoints']
 const changeable = [
   'allocations.reversal_reason',
   'allocations.reversed_at',
+  'api_keys.revoked_at',
   'contact_points.removed_at',
   'contacts.city',
   'contacts.company_id',
@@ -70,6 +71,10 @@ const changeable = [
   'integrations.is_enabled',
   'integrations.label',
   'integrations.settings',
+  // Sent again, an invitation has another link.
+  'invitations.cancelled_at',
+  'invitations.expires_at',
+  'invitations.link_hash',
   'invoice_adjustments.reversal_reason',
   'invoice_adjustments.reversed_at',
   'invoices.adjusted_minor',
@@ -90,6 +95,8 @@ const changeable = [
   'invoices.total_minor',
   'invoices.version',
   // An upsert takes the lock of a subject by writing what is there.
+  'members.removed_at',
+  'members.role',
   'money_subjects.source',
   'notifications.read_at',
   'number_series.next_sequence',
@@ -147,7 +154,8 @@ test('every table without an organisation is known', async () => {
     select t.relname from pg_class as t
     where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace
       and not exists (select from pg_attribute as a where a.attrelid = t.oid and a.attname = 'organization_id')`)
-  expect(tables).toEqual(['migrations'])
+  // The root: which organisation one is in is said by the others.
+  expect(tables.toSorted()).toEqual(['migrations', 'organizations'])
 })
 
 test('every key of a tenant table holds the organisation, behind a selective column', async () => {
@@ -156,7 +164,10 @@ test('every key of a tenant table holds the organisation, behind a selective col
   const wrong = rows
     .filter(({ table, type }) => !(directories.includes(table) && type === 'p'))
     // The one key that is an organisation: it leads out of the tenant's tables, to the organisation itself.
-    .filter(({ referenced }) => referenced !== 'organization')
+    .filter(({ referenced }) => referenced !== 'organizations')
+    // A person belongs to no organisation; that they are a member of one is what the row says.
+    .filter(({ name }) => name !== 'members_user_id_fkey')
+    .filter(({ table }) => table !== 'organizations')
     .filter(({ columns }) => columns.indexOf('organization_id') < 1)
   expect(wrong).toEqual([])
 })
@@ -164,7 +175,7 @@ test('every key of a tenant table holds the organisation, behind a selective col
 test('every unique index of a tenant table holds the organisation, behind a selective column', async () => {
   const wrong = await list(
     `select i.indexrelid::regclass from pg_index as i join pg_class as t on t.oid = i.indrelid
-     where t.relnamespace = 'public'::regnamespace and i.indisunique and t.relname <> 'migrations' and t.relname <> all($1)
+     where t.relnamespace = 'public'::regnamespace and i.indisunique and t.relname not in ('migrations', 'organizations') and t.relname <> all($1)
        and coalesce(array_position(i.indkey::int2[], (select attnum from pg_attribute
          where attrelid = t.oid and attname = 'organization_id')), 0) < 1`,
     [directories],
@@ -208,8 +219,10 @@ test('the server’s role can empty nothing, and delete nothing but lines, which
 /** Policies that hold a writer to what is there, beside the one of each table that keeps organisations apart. */
 const holding = [
   'allocations_reversed_once w',
+  'api_keys_revoked_once w',
   'contact_points_removed_once w',
   'credit_allocations_types a',
+  'invitations_ended_once w',
   'invoice_adjustments_reversed_once w',
   'invoice_lines_of_drafts a',
   'invoice_lines_of_drafts_removed d',
@@ -220,12 +233,13 @@ const holding = [
 ]
 
 test('policies that hold a writer to what is there bind together with that of the organisation, and are written down', async () => {
-  const further = `polname <> (polrelid::regclass || '_tenant')`
+  // The one that lets the sign-in read to which organisations a person belongs has a test of its own.
+  const further = `polname <> (polrelid::regclass || '_tenant') and polname <> 'members_of_person'`
   expect(await list(`select polname, polcmd from pg_policy where ${further} order by 1`)).toEqual(holding)
   // A permissive one would be another way in.
   expect(await list(`select polname from pg_policy where ${further} and polpermissive`)).toEqual([])
   expect(
-    await list(`select polname from pg_policy where ${further} and polroles <> array['einmal_office'::regrole::oid]`),
+    await list(`select polname from pg_policy where ${further} and not 'einmal_office'::regrole::oid = any (polroles)`),
   ).toEqual([])
 })
 
@@ -243,17 +257,32 @@ test('the server’s role sees no password, no session and no secret of the sign
     where t.relnamespace = 'auth'::regnamespace and t.relkind = 'r' and a.attnum > 0
       and has_column_privilege('einmal_office', t.oid, a.attnum, 'SELECT')`)
   const tables = new Set(readable.map((column) => column.split('.')[0]))
-  expect([...tables].toSorted()).toEqual(['apikey', 'member', 'organization', 'user'])
-  expect(readable.filter((column) => /password|token|secret|refresh/i.test(column))).toEqual([])
+  expect([...tables].toSorted()).toEqual(['user'])
+  expect(readable.filter((column) => /password|token|secret|refresh|codes/i.test(column))).toEqual([])
 })
 
-test('the role of the sign-in sees nothing of the office', async () => {
+test('the role of the sign-in enters people and reads who belongs where; of the office it sees nothing', async () => {
   expect(
     await list(`
       select t.relname, p from pg_class as t, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as p
       where t.relkind in ('r', 'p') and t.relnamespace = 'public'::regnamespace
-        and (has_table_privilege('einmal_auth', t.oid, p) or (p <> 'DELETE' and has_any_column_privilege('einmal_auth', t.oid, p)))`),
-  ).toEqual([])
+        and (has_table_privilege('einmal_auth', t.oid, p) or (p <> 'DELETE' and has_any_column_privilege('einmal_auth', t.oid, p)))
+      order by 1, 2`),
+  ).toEqual([
+    'audit_entries INSERT',
+    'invitations SELECT',
+    'invitations UPDATE',
+    'members INSERT',
+    'members SELECT',
+    'members UPDATE',
+    'organizations INSERT',
+    'organizations SELECT',
+  ])
+  // Beyond the organisation that is set, it reads who belongs where, and nothing else.
+  expect(
+    await list(`select polname, polcmd from pg_policy
+      where 'einmal_auth'::regrole::oid = any (polroles) and polpermissive`),
+  ).toEqual(['members_of_person r'])
 })
 
 test('there are no triggers and no rules', async () => {

@@ -44,7 +44,7 @@ const layers: Rule = {
   },
   broken: [
     { [`${src}platform/database.ts`]: "import { x } from '../modules/money/index.ts'" },
-    { [`${src}modules/contacts/queries.ts`]: "import { x } from '../audit/index.ts'" },
+    { [`${src}modules/contacts/queries.ts`]: "import { x } from '../members/index.ts'" },
     { [`${src}modules/contacts/queries.ts`]: "import { x } from '../../providers/index.ts'" },
     { [`${src}providers/payment/stripe.ts`]: "import { x } from '../../modules/money/index.ts'" },
     { [`${src}new-folder/x.ts`]: "import { x } from '../platform/clock.ts'" },

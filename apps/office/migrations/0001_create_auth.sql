@@ -1,12 +1,12 @@
--- Who may come in: people, sessions, organisations, members, invitations, API keys.
+-- Who may come in: people, their passwords, second factors and sessions.
 --
--- The tables are better-auth's (core, organization and api-key plugin), as its own `compileMigrations()` gives them,
--- therefore the quoted camelCase. A test asks the library whether anything is missing, so an upgrade that wants
--- another column turns red and gets a migration of its own.
+-- The tables are better-auth's (core and two-factor plugin), as its own `compileMigrations()` gives them, therefore the
+-- quoted camelCase. A test asks the library whether anything is missing, so an upgrade that wants another column turns
+-- red and gets a migration of its own.
 --
--- They carry no row-level security, because they are read before the organisation is known. Two roles keep them
--- apart instead: `einmal_auth`, in which better-auth works, and `einmal_office`, the server, which sees who somebody is
--- but neither a password hash nor a session.
+-- They carry no row-level security: a person belongs to no organisation. Two roles keep them apart instead:
+-- `einmal_auth`, in which people are let in, and `einmal_office`, the server, which sees what somebody is called but
+-- neither a password hash nor a session. Which person belongs to which organisation is ours (0003).
 
 -- Roles belong to the whole cluster: another database may have made them long ago, or be making them at this moment.
 -- Whoever makes one also joins it, because the server connects by switching from its login role into this one.
@@ -41,7 +41,8 @@ create table auth."user" (
   "emailVerified" boolean not null,
   image text,
   "createdAt" timestamptz default current_timestamp not null,
-  "updatedAt" timestamptz default current_timestamp not null
+  "updatedAt" timestamptz default current_timestamp not null,
+  "twoFactorEnabled" boolean default false
 );
 
 create table auth.session (
@@ -87,78 +88,31 @@ create table auth.verification (
 
 create index verification_identifier_idx on auth.verification (identifier);
 
-create table auth.organization (
+create table auth."twoFactor" (
   id uuid default pg_catalog.gen_random_uuid() not null primary key,
-  name text not null,
-  slug text not null unique,
-  logo text,
-  "createdAt" timestamptz not null,
-  metadata text
-);
-
-create table auth.member (
-  id uuid default pg_catalog.gen_random_uuid() not null primary key,
-  "organizationId" uuid not null references auth.organization (id) on delete cascade,
+  secret text not null,
+  "backupCodes" text not null,
   "userId" uuid not null references auth."user" (id) on delete cascade,
-  role text not null,
-  "createdAt" timestamptz not null,
-  -- Ours: better-auth looks before it inserts, which two requests at once can both pass.
-  -- It also answers "members of an organisation".
-  constraint "member_organizationId_userId_key" unique ("organizationId", "userId")
+  verified boolean default true,
+  "failedVerificationCount" integer default 0,
+  "lockedUntil" timestamptz
 );
 
-create index "member_userId_idx" on auth.member ("userId");
+create index "twoFactor_secret_idx" on auth."twoFactor" (secret);
+create index "twoFactor_userId_idx" on auth."twoFactor" ("userId");
 
-create table auth.invitation (
-  id uuid default pg_catalog.gen_random_uuid() not null primary key,
-  "organizationId" uuid not null references auth.organization (id) on delete cascade,
-  email text not null,
-  role text,
-  status text not null,
-  "expiresAt" timestamptz not null,
-  "createdAt" timestamptz default current_timestamp not null,
-  "inviterId" uuid not null references auth."user" (id) on delete cascade
+-- Ours: who has tried to come in, counted before a password is looked at. A bucket is the hash of an account, of a device
+-- that has been let in before, or of an address.
+create table auth.sign_in_attempts (
+  bucket text not null primary key,
+  attempts integer not null check (attempts > 0),
+  started_at timestamptz not null
 );
-
-create index "invitation_organizationId_idx" on auth.invitation ("organizationId");
-create index invitation_email_idx on auth.invitation (email);
-
-create table auth.apikey (
-  id uuid default pg_catalog.gen_random_uuid() not null primary key,
-  "configId" text not null,
-  name text,
-  start text,
-  -- The organisation the key acts for; text, because the plugin could also let a key belong to a person.
-  "referenceId" text not null,
-  prefix text,
-  -- Only the hash of a key is stored; the key itself is shown once. Unique is ours: it makes the look-up one row.
-  key text not null unique,
-  "refillInterval" integer,
-  "refillAmount" integer,
-  "lastRefillAt" timestamptz,
-  enabled boolean,
-  "rateLimitEnabled" boolean,
-  "rateLimitTimeWindow" integer,
-  "rateLimitMax" integer,
-  "requestCount" integer,
-  remaining integer,
-  "lastRequest" timestamptz,
-  "expiresAt" timestamptz,
-  "createdAt" timestamptz not null,
-  "updatedAt" timestamptz not null,
-  permissions text,
-  metadata text
-);
-
-create index "apikey_referenceId_idx" on auth.apikey ("referenceId");
-create index "apikey_configId_idx" on auth.apikey ("configId");
+create index sign_in_attempts_age_idx on auth.sign_in_attempts (started_at);
 
 grant usage on schema auth to einmal_auth, einmal_office;
 
 grant select, insert, update, delete on all tables in schema auth to einmal_auth;
 
 -- Column by column, so that a column better-auth adds one day is closed until somebody opens it.
-grant select (id, name, email) on auth."user" to einmal_office;
-grant select (id, name, slug) on auth.organization to einmal_office;
-grant select (id, "organizationId", "userId", role) on auth.member to einmal_office;
-grant select (id, name, key, "referenceId", enabled, "expiresAt", permissions) on auth.apikey to einmal_office;
+grant select (id, name, email, "twoFactorEnabled") on auth."user" to einmal_office;

@@ -1,4 +1,4 @@
--- The office: who sends, what arrived, money, and what people see of it.
+-- The office: who belongs to it, who sends, what arrived, money, and what people see of it.
 --
 -- Every row belongs to an organisation, and every key and foreign key carries it, behind the selective column: a row
 -- cannot point at another organisation's invoice, no plan can walk a whole organisation, and the schema can be sharded
@@ -15,10 +15,76 @@
 -- the server's role has no right to. There are no triggers; sums move together with their row, in one transaction,
 -- under the lock of the row they belong to, and checks refuse what cannot be.
 
+-- The root of everything. The one table of ours that is read before an organisation is known.
+create table organizations (
+  id uuid not null constraint organizations_pkey primary key,
+  name text not null check (name <> ''),
+  slug text collate "C" not null constraint organizations_slug_key unique,
+  created_at timestamptz not null,
+  -- True for the one that was made by the link of the first start: unique, so that the link works once.
+  is_first boolean constraint organizations_first_key unique check (is_first)
+);
+
+-- A person in an organisation. Nobody is deleted, because the audit names them; who comes back is the same member.
+create table members (
+  id uuid not null,
+  organization_id uuid not null references organizations (id),
+  user_id uuid not null references auth."user" (id),
+  role text not null check (role in ('owner', 'admin', 'accountant', 'agent', 'viewer')),
+  joined_at timestamptz not null,
+  removed_at timestamptz,
+  constraint members_pkey primary key (id, organization_id),
+  constraint members_user_key unique (user_id, organization_id)
+);
+create index members_list_idx on members (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+
+-- Only the hash of a link is stored. An address has one open invitation at a time.
+create table invitations (
+  id uuid not null,
+  organization_id uuid not null references organizations (id),
+  email text collate "C" not null check (email = lower(email)),
+  role text not null check (role in ('owner', 'admin', 'accountant', 'agent', 'viewer')),
+  link_hash text collate "C" not null,
+  invited_by uuid not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null check (expires_at > created_at),
+  accepted_at timestamptz,
+  accepted_by uuid,
+  cancelled_at timestamptz,
+  constraint invitations_pkey primary key (id, organization_id),
+  constraint invitations_link_key unique (link_hash, organization_id),
+  constraint invitations_inviter_fkey foreign key (invited_by, organization_id) references members (id, organization_id),
+  constraint invitations_member_fkey foreign key (accepted_by, organization_id) references members (id, organization_id),
+  check ((accepted_at is null) = (accepted_by is null)),
+  check (accepted_at is null or cancelled_at is null)
+);
+create unique index invitations_open_key on invitations (email, organization_id) where accepted_at is null and cancelled_at is null;
+create index invitations_list_idx on invitations (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+
+-- What programs come in with. A key is shown once; its hash is stored, and so much of its beginning that people can tell keys
+-- apart. A revoked one stays, because the audit names it.
+create table api_keys (
+  id uuid not null,
+  organization_id uuid not null references organizations (id),
+  name text not null check (name <> '' and length(name) <= 100),
+  start text not null,
+  hash text collate "C" not null,
+  scopes text[] not null check (scopes <> '{}' and scopes <@ array['full', 'read', 'register', 'resolve']),
+  -- Null where it was made on the command line.
+  created_by uuid,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  constraint api_keys_pkey primary key (id, organization_id),
+  constraint api_keys_hash_key unique (hash, organization_id),
+  constraint api_keys_member_fkey foreign key (created_by, organization_id) references members (id, organization_id)
+);
+create index api_keys_list_idx on api_keys (organization_id, id) where id <> '00000000-0000-0000-0000-000000000000';
+
 -- People and companies. A person may belong to a company; that it is one is part of the foreign key, and nobody changes type.
 create table contacts (
   id uuid not null,
-  organization_id uuid not null references auth.organization (id),
+  organization_id uuid not null references organizations (id),
   type text collate "C" not null check (type in ('person', 'company')),
   name text not null check (name <> ''),
   -- The name as it is looked for: in small letters and one spelling. Made by the office: the functions of the database for that
@@ -72,7 +138,7 @@ create index contact_points_value_idx on contact_points (value, kind, organizati
 -- What may become a sale. An amount that nobody knows yet is zero.
 create table deals (
   id uuid not null,
-  organization_id uuid not null references auth.organization (id),
+  organization_id uuid not null references organizations (id),
   title text not null check (title <> ''),
   contact_id uuid not null,
   stage text not null check (stage in ('new', 'qualified', 'proposal', 'won', 'lost')),
@@ -93,7 +159,7 @@ create index deals_contact_idx on deals (contact_id, organization_id, id);
 -- Who may send. Settings hold the secrets, so all of them are one AES-256-GCM text.
 create table integrations (
   id uuid not null,
-  organization_id uuid not null references auth.organization (id),
+  organization_id uuid not null references organizations (id),
   provider text not null,
   label text not null,
   settings bytea not null,
@@ -176,7 +242,7 @@ create table issued_documents (
 
 create table invoices (
   id uuid not null,
-  organization_id uuid not null references auth.organization (id),
+  organization_id uuid not null references organizations (id),
   type text not null default 'invoice' check (type in ('invoice', 'credit_note')),
   lifecycle text not null default 'draft' check (lifecycle in ('draft', 'issued', 'void')),
   series text,
@@ -503,7 +569,7 @@ do $$
 declare
   name text;
 begin
-  foreach name in array array['contacts', 'contact_points', 'deals', 'integrations', 'delivery_bodies', 'deliveries', 'delivery_events',
+  foreach name in array array['members', 'invitations', 'api_keys', 'contacts', 'contact_points', 'deals', 'integrations', 'delivery_bodies', 'deliveries', 'delivery_events',
     'number_series', 'issued_documents', 'invoices', 'invoice_lines', 'money_subjects', 'payments', 'payment_mentions',
     'payment_returns', 'allocations', 'credit_allocations', 'invoice_adjustments', 'activities', 'notifications', 'domain_events', 'review_items', 'audit_entries']
   loop
@@ -517,6 +583,25 @@ end
 $$;
 
 grant select, insert on webhook_endpoints to einmal_office;
+grant select (id, name, slug) on organizations to einmal_office;
+grant update (role, removed_at) on members to einmal_office;
+grant update (link_hash, expires_at, cancelled_at) on invitations to einmal_office;
+grant update (revoked_at) on api_keys to einmal_office;
+
+-- Who lets people in also makes the first organisation and its owner, and ends an invitation together with the person who came.
+-- Which organisations a person belongs to is asked before one is chosen; everything else is within one.
+grant select, insert on organizations to einmal_auth;
+grant select, insert, update (role, joined_at, removed_at) on members to einmal_auth;
+grant select, update (accepted_at, accepted_by) on invitations to einmal_auth;
+grant insert on audit_entries to einmal_auth;
+create policy members_of_person on members for select to einmal_auth using (true);
+revoke insert on members from einmal_office;
+
+-- A key is revoked once and for good. An invitation that was accepted or cancelled stays what it is.
+create policy api_keys_revoked_once on api_keys as restrictive for update to einmal_office
+  using (revoked_at is null) with check (revoked_at is not null);
+create policy invitations_ended_once on invitations as restrictive for update to einmal_office, einmal_auth
+  using (accepted_at is null and cancelled_at is null) with check (true);
 grant update (name, search_name, company_id, tax_id, street, postal_code, city, country, version) on contacts to einmal_office;
 grant update (removed_at) on contact_points to einmal_office;
 grant update (title, contact_id, stage, currency, amount_minor, expected_on, version, closed_at) on deals to einmal_office;

@@ -1,6 +1,6 @@
 /** The office as one HTTP application, put together from its parts. Starts nothing and listens to nothing. */
 import swagger from '@fastify/swagger'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RouteOptions } from 'fastify'
 import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
@@ -10,7 +10,7 @@ import {
 import { apiRoutes } from './api/index.ts'
 import { createMetrics, webhookRoutes } from './inbound/index.ts'
 import { createEndpointDirectory } from './modules/integrations/index.ts'
-import { type Auth, authRoutes } from './modules/members/index.ts'
+import { type Access, anybody, authRoutes, type Door } from './modules/members/index.ts'
 import { registerPayments } from './modules/money/index.ts'
 import { createPipeline, factKind, type Pipeline } from './pipeline/index.ts'
 import type { Clock } from './platform/clock.ts'
@@ -23,21 +23,32 @@ import { welcomePage } from './welcome.ts'
 
 export interface AppParts {
   readonly db: Db
-  readonly auth: Auth
+  readonly door: Door
   readonly clock: Clock
   readonly newId: NewId
   readonly secretKey: SecretKey
   readonly log: Log
-  readonly baseUrl: string
+}
+
+/** A route of the server, and who may use it. */
+export interface Route {
+  readonly method: string
+  readonly path: string
+  readonly access: Access
 }
 
 export interface App {
   readonly http: FastifyInstance
   readonly pipeline: Pipeline
+  /** Every route there is, sorted by path: a server with one that does not say who may use it does not start. */
+  readonly routes: readonly Route[]
 }
 
+/** As better-auth names it where the office is not served over TLS. */
+const SESSION_COOKIE = 'einmal.session_token'
+
 export async function createApp(parts: AppParts): Promise<App> {
-  const { db, auth, clock, newId, secretKey, log, baseUrl } = parts
+  const { db, door, clock, newId, secretKey, log } = parts
   const pipeline = createPipeline({ db, clock, newId, kinds: [factKind(registerPayments)] })
   const metrics = createMetrics()
   const endpoints = createEndpointDirectory({ db, clock, secretKey })
@@ -54,6 +65,7 @@ export async function createApp(parts: AppParts): Promise<App> {
   http.setValidatorCompiler(validatorCompiler)
   http.setSerializerCompiler(serializerCompiler)
   installProblems(http)
+  const declared = collectRoutes(http)
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -62,29 +74,56 @@ export async function createApp(parts: AppParts): Promise<App> {
         version: '0.1.0',
         description: 'Every payment counts exactly once, however often it arrives.',
       },
-      servers: [{ url: baseUrl }],
-      components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+      servers: [{ url: door.address.baseUrl }],
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer' },
+          session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
+        },
+      },
     },
     transform: jsonSchemaTransform,
     transformObject: jsonSchemaTransformObject,
   })
 
-  http.get('/', { schema: { hide: true } }, (_request, reply) =>
+  http.get('/', { schema: { hide: true }, config: { access: anybody } }, (_request, reply) =>
     reply.type('text/html; charset=utf-8').send(welcomePage()),
   )
-  http.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
-  http.get('/readyz', { schema: { hide: true } }, async () => {
+  http.get('/healthz', { schema: { hide: true }, config: { access: anybody } }, async () => ({ status: 'ok' }))
+  http.get('/readyz', { schema: { hide: true }, config: { access: anybody } }, async () => {
     await db.query('select 1', [])
     return { status: 'ready' }
   })
-  http.get('/metrics', { schema: { hide: true } }, async (_request, reply) =>
+  http.get('/metrics', { schema: { hide: true }, config: { access: anybody } }, async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   )
-  await http.register(authRoutes, { auth })
+  await http.register(authRoutes, { door, clock, newId })
   await http.register(webhookRoutes, { db, clock, newId, pipeline, endpoints, metrics })
-  await http.register(apiRoutes, { prefix: '/api/v1', db, clock, newId, pipeline, endpoints })
+  await http.register(apiRoutes, { prefix: '/api/v1', db, door, clock, newId, secretKey, pipeline, endpoints })
   await http.register(apiDocs)
-  return { http, pipeline }
+  await http.ready()
+  return { http, pipeline, routes: routesOf(declared) }
+}
+
+/** Every route that is registered from here on, as it was declared. */
+function collectRoutes(http: FastifyInstance): RouteOptions[] {
+  const declared: RouteOptions[] = []
+  http.addHook('onRoute', (route) => {
+    declared.push(route)
+  })
+  return declared
+}
+
+/** Of what others' packages add, everybody may read everything: it is our contract, for reading. */
+const READ_BY_ANYBODY = '/api/docs'
+
+function routesOf(declared: readonly RouteOptions[]): Route[] {
+  const routes = declared.flatMap(({ method, url, config }) => {
+    const access = url.startsWith(READ_BY_ANYBODY) ? anybody : config?.access
+    if (access === undefined) throw new Error(`the route ${url} does not say who may use it`)
+    return [method].flat().map((each) => ({ method: each, path: url, access }))
+  })
+  return routes.toSorted((one, other) => one.path.localeCompare(other.path) || one.method.localeCompare(other.method))
 }
 
 /** The contract to read in the browser. Served from here; nothing is fetched from anywhere. */

@@ -14,6 +14,8 @@ export interface Config {
   readonly ownerUrl: string | null
   readonly secretKey: SecretKey | null
   readonly demo: boolean
+  /** Where mails go out, and what their recipients see as the sender; `null`: nowhere. */
+  readonly mail: { readonly url: string; readonly from: string } | null
   readonly logLevel: string
   readonly fault: Fault | null
 }
@@ -27,6 +29,10 @@ const environment = z.object({
   EINMAL_OWNER_URL: z.string().min(1).optional(),
   EINMAL_SECRET_KEY: z.string().min(1).optional(),
   EINMAL_DEMO: z.enum(['on', 'off']).default('on'),
+  EINMAL_SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: 'must be an address such as smtps://user:password@mail.example.org' })
+    .optional(),
+  EINMAL_MAIL_FROM: z.string().min(3).optional(),
   EINMAL_LOG_LEVEL: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
   EINMAL_FAULT: z.string().optional(),
 })
@@ -51,15 +57,26 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
         'key; make one with: openssl rand -base64 32',
     )
   }
+  if (values.EINMAL_SMTP_URL !== undefined && values.EINMAL_MAIL_FROM === undefined) {
+    throw new ConfigurationError(
+      'EINMAL_MAIL_FROM is missing: the sender of the mails, such as "Office <office@example.org>"',
+    )
+  }
   return {
     host: values.HOST,
     port: values.PORT,
     dataDir: resolve(values.EINMAL_DATA_DIR),
-    baseUrl: values.EINMAL_BASE_URL ?? `http://${values.HOST === '0.0.0.0' ? 'localhost' : values.HOST}:${values.PORT}`,
+    baseUrl:
+      values.EINMAL_BASE_URL?.replace(/\/+$/, '') ??
+      `http://${values.HOST === '0.0.0.0' ? 'localhost' : values.HOST}:${values.PORT}`,
     databaseUrl: values.DATABASE_URL ?? null,
     ownerUrl: values.EINMAL_OWNER_URL ?? null,
     secretKey: readSetting(values.EINMAL_SECRET_KEY, parseSecretKey),
     demo: values.EINMAL_DEMO === 'on' && values.DATABASE_URL === undefined,
+    mail:
+      values.EINMAL_SMTP_URL === undefined || values.EINMAL_MAIL_FROM === undefined
+        ? null
+        : { url: values.EINMAL_SMTP_URL, from: values.EINMAL_MAIL_FROM },
     logLevel: values.EINMAL_LOG_LEVEL,
     fault: readSetting(values.EINMAL_FAULT, parseFault),
   }

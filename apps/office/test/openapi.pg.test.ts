@@ -24,7 +24,7 @@ let named: Readonly<Record<string, Schema>>
 
 beforeAll(async () => {
   office = await createTestOffice()
-  app = await createApp({ ...office, log: createLog('silent'), baseUrl: 'http://localhost:3000' })
+  app = await createApp({ ...office, log: createLog('silent') })
   const answer = await app.http.inject({ method: 'GET', url: '/api/docs/openapi.json' })
   const { paths, components } = answer.json<{
     paths: Record<string, Record<string, Operation>>

@@ -193,7 +193,11 @@ export const auditQuery = pageQuery.extend({ subjectId: id.optional() })
 export const auditEntry = z
   .object({
     id,
-    actor: z.object({ type: z.enum(['member', 'api_key', 'assistant', 'system']), id: z.string() }),
+    actor: z.object({
+      type: z.enum(['member', 'api_key', 'assistant', 'system']),
+      id: z.string(),
+      name: z.string().nullable().describe('What a person or a key is called now'),
+    }),
     action: z.string().describe('Noun and verb, such as `contact.change`'),
     subject: z.object({ type: z.string(), id }),
     data: z.unknown().describe('Of a change: the fields that changed, `before` and `after`'),

@@ -4,18 +4,32 @@ import { ContentError, canonicalJson } from 'einmal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, recordAudit } from '../modules/audit/index.ts'
 import type { EndpointDirectory } from '../modules/integrations/index.ts'
-import { type ApiScope, findApiKey } from '../modules/members/index.ts'
+import {
+  type Access,
+  type Door,
+  findApiKey,
+  findPerson,
+  mayKey,
+  mayMember,
+  type Person,
+  type Role,
+  requireOwnOrigin,
+  toWebHeaders,
+} from '../modules/members/index.ts'
 import { type ApiWrite, type Pipeline, writeOnce } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { toJsonAmount } from '../platform/money.ts'
+import type { SecretKey } from '../platform/secrets.ts'
 
 export interface ApiParts {
   readonly db: Db
+  readonly door: Door
   readonly clock: Clock
   readonly newId: NewId
+  readonly secretKey: SecretKey
   readonly pipeline: Pipeline
   readonly endpoints: EndpointDirectory
 }
@@ -24,49 +38,101 @@ export interface ApiParts {
 export interface Caller {
   readonly organizationId: string
   readonly actor: Actor
+  /** The member, where it is a person who asks; `null` for a key. */
+  readonly member: { readonly id: string; readonly userId: string; readonly role: Role } | null
 }
 
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** What the key must be allowed to do. Left out: everything. */
-    scope?: ApiScope
-  }
   interface FastifyRequest {
     caller: Caller | null
+    /** Whoever is signed in; set for routes of `person` and for members. */
+    person: Person | null
     /** The body as it was sent, before defaults are filled in: what a repetition is compared with. */
     sentBody: unknown
   }
 }
 
-/** Every route of `app` answers 401 without a valid key, and 403 to one without the scope of the route. */
-export function requireApiKey(app: FastifyInstance, { db, clock }: ApiParts): void {
+/**
+ * Every route of `app` asks who is there, and whether they may: 401 without a valid key or session, 403 where the route's `access`
+ * says that it is for others. A key counts before a session; a write with a session must come from our own pages.
+ */
+export function requireCaller(app: FastifyInstance, { db, door, clock }: ApiParts): void {
   app.addHook('onRoute', (route) => {
     const problems = { '4xx': problem, '5xx': problem }
     const response = { ...(route.schema?.response as object | undefined), ...problems }
-    route.schema = { ...route.schema, security: [{ apiKey: [] }], response }
+    const isOpen = route.config?.access?.who === 'anybody'
+    route.schema = { ...route.schema, security: isOpen ? [] : [{ apiKey: [] }, { session: [] }], response }
   })
   app.decorateRequest('caller', null)
+  app.decorateRequest('person', null)
   app.decorateRequest('sentBody', null)
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { access } = request.routeOptions.config
+    if (access === undefined) throw new Error(`the route ${request.routeOptions.url} does not say who may use it`)
     const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    const key = token === undefined ? null : await findApiKey(db, token, clock.now())
-    if (key === null) {
-      throw new AppError('unauthorized', 'Send a valid API key in the header: Authorization: Bearer <key>')
+    if (token !== undefined) {
+      request.caller = await callerByKey(db, token, access, clock.now())
+      return
     }
-    const needed = request.routeOptions.config.scope ?? 'full'
-    if (!key.scopes.includes('full') && !key.scopes.includes(needed)) {
-      throw new AppError('forbidden', `This key may not do this: it needs the scope ${needed}.`)
+    requireOwnOrigin(request, door.address.trustedOrigins)
+    if (access.who === 'anybody') return
+    const found = request.headers.cookie === undefined ? null : await findPerson(door, toWebHeaders(request))
+    if (found === null) {
+      throw new AppError('unauthorized', 'Sign in, or send a valid API key in the header: Authorization: Bearer <key>')
     }
-    request.caller = { organizationId: key.organizationId, actor: { type: 'api_key', id: key.apiKeyId } }
+    for (const cookie of found.cookies) reply.header('set-cookie', cookie)
+    request.person = found.person
+    if (access.who === 'member') request.caller = callerByMembership(found.person, access)
   })
   app.addHook('preValidation', async (request) => {
     request.sentBody = request.body ?? null
   })
 }
 
+async function callerByKey(db: Db, token: string, access: Access, now: Date): Promise<Caller> {
+  const key = await findApiKey(db, token, now)
+  if (key === null) {
+    throw new AppError('unauthorized', 'Send a valid API key in the header: Authorization: Bearer <key>')
+  }
+  if (!mayKey(access, key.scopes)) {
+    const needed = access.who === 'member' ? access.scope : null
+    throw new AppError(
+      'forbidden',
+      needed === null
+        ? 'This is for people alone: sign in.'
+        : `This key may not do this: it needs the scope ${needed}.`,
+    )
+  }
+  return { organizationId: key.organizationId, actor: { type: 'api_key', id: key.apiKeyId }, member: null }
+}
+
+function callerByMembership({ userId, membership }: Person, access: Access): Caller {
+  if (membership === null) {
+    throw new AppError('no_organization', 'Ask an owner or administrator of an organisation to invite you.')
+  }
+  const { organizationId, memberId, role } = membership
+  if (!mayMember(access, role)) {
+    throw new AppError('forbidden', `This is not for the role ${role}. Ask an owner or administrator.`)
+  }
+  return { organizationId, actor: { type: 'member', id: memberId }, member: { id: memberId, userId, role } }
+}
+
 export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null) throw new Error('a route of the API without requireApiKey')
+  if (request.caller === null) throw new Error('a route of the API that is for no member')
   return request.caller
+}
+
+/** The one who is signed in, on routes for people. */
+export function personOf(request: FastifyRequest): Person {
+  if (request.person === null) throw new Error('a route of the API that is for no person')
+  return request.person
+}
+
+/** The member who asks, on routes that are for people alone. */
+export function memberOf(request: FastifyRequest): NonNullable<Caller['member']> {
+  const { member } = callerOf(request)
+  if (member === null) throw new Error('a route that is for people alone was used with a key')
+  return member
 }
 
 /** The version of the record that the caller has read, from the header `If-Match`; without it, any will do. */
@@ -139,6 +205,11 @@ export interface Act {
   readonly target?: { readonly type: string; readonly id: string } | null
   /** For the audit: what was asked for, or what changed. `null` where nothing did: then nothing is put on record. */
   readonly data: Readonly<Record<string, unknown>> | null
+  /**
+   * What is to be done when it is committed, once; its result is added to this answer alone. Nothing of it is stored, so that a
+   * repetition is not told: the place for what is shown once. It must not throw.
+   */
+  readonly afterCommit?: () => Promise<Readonly<Record<string, unknown>>>
 }
 
 /** Whatever moves money, or has a thing done again outside, needs the header `Idempotency-Key`. */
@@ -161,14 +232,19 @@ export async function answerAct(
   const { clock, newId } = parts
   const write = writeOf(request, operation, options)
   const { organizationId, actor } = write
+  let afterCommit: Act['afterCommit']
   const answer = await writeOnce(parts, write, async (tx, eventId) => {
     const now = clock.now()
-    const { status, body, subject, target, data } = await work(tx, { organizationId, eventId, actor, now, newId })
+    const act = await work(tx, { organizationId, eventId, actor, now, newId })
+    const { status, body, subject, target, data } = act
+    afterCommit = act.afterCommit
     if (data !== null) recordAudit(tx, organizationId, { actor, action: operation, subject, data }, now, newId)
     return { status, body, target: target ?? subject }
   })
   if (answer.isReplayed) reply.header('idempotent-replayed', 'true')
-  await reply.status(answer.status).send(answer.body)
+  const shownOnce = answer.isReplayed ? undefined : await afterCommit?.()
+  const body = shownOnce === undefined ? answer.body : { ...(answer.body as object), ...shownOnce }
+  await reply.status(answer.status).send(body)
 }
 
 /** For a refusal because of a stale version: adds the record as it is now, so that the second of two people sees what changed. */

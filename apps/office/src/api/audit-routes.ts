@@ -1,12 +1,14 @@
 import { auditEntry, auditQuery, pageOf } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { listAuditEntries, listAuditEntriesOfSubject } from '../modules/audit/index.ts'
+import { readsRecord } from '../modules/members/index.ts'
 import { type ApiParts, callerOf, toPage } from './api-parts.ts'
 
 export const auditRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) => {
   app.get(
     '/audit-entries',
     {
+      config: { access: readsRecord },
       schema: {
         tags: ['audit'],
         summary: 'Who changed what, newest first',
@@ -25,7 +27,7 @@ export const auditRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db }) 
       )
       return toPage(rows, limit, (row) => ({
         id: row.id,
-        actor: { type: row.actor_type, id: row.actor_id },
+        actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
         action: row.action,
         subject: { type: row.subject_type, id: row.subject_id },
         data: row.data,

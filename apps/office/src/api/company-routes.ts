@@ -2,6 +2,7 @@ import { companyChange, companyInput, contact, contactDetail, contactQuery, id, 
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { changeContact } from '../modules/contacts/index.ts'
+import { readsOffice, servesCustomers } from '../modules/members/index.ts'
 import type { ApiParts } from './api-parts.ts'
 import { addressOf, answerChanged, answerCreated, pointsOf, readContact, readContacts } from './contact-handlers.ts'
 
@@ -13,6 +14,7 @@ export const companyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.post(
     '/companies',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Add a company',
@@ -31,6 +33,7 @@ export const companyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/companies',
     {
+      config: { access: readsOffice },
       schema: { tags, summary: 'List companies', querystring: contactQuery, response: { 200: pageOf(contact) } },
     },
     (request) => readContacts(parts, request, request.query, 'company'),
@@ -39,6 +42,7 @@ export const companyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/companies/:id',
     {
+      config: { access: readsOffice },
       schema: {
         tags,
         summary: 'One company, with what it owes',
@@ -53,6 +57,7 @@ export const companyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.patch(
     '/companies/:id',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Change a company',

@@ -2,6 +2,7 @@ import { contact, contactPointInput, id } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { addContactPoint, removeContactPoint } from '../modules/contacts/index.ts'
+import { servesCustomers } from '../modules/members/index.ts'
 import type { ApiParts } from './api-parts.ts'
 import { answerChanged, pointOf } from './contact-handlers.ts'
 
@@ -14,6 +15,7 @@ export const contactPointRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/contacts/:id/points',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Add a contact point',
@@ -42,6 +44,7 @@ export const contactPointRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/contacts/:id/points/:pointId/remove',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Take a contact point away',

@@ -2,6 +2,7 @@ import { contact, contactChange, contactDetail, contactInput, contactQuery, id, 
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { changeContact, listPeople } from '../modules/contacts/index.ts'
+import { readsOffice, servesCustomers } from '../modules/members/index.ts'
 import { AppError } from '../platform/errors.ts'
 import { type ApiParts, callerOf } from './api-parts.ts'
 import {
@@ -22,6 +23,7 @@ export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.post(
     '/contacts',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Add a person or a company',
@@ -41,6 +43,7 @@ export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/contacts',
     {
+      config: { access: readsOffice },
       schema: {
         tags,
         summary: 'List people and companies',
@@ -63,6 +66,7 @@ export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/contacts/:id',
     {
+      config: { access: readsOffice },
       schema: {
         tags,
         summary: 'One contact, with its company and what it owes',
@@ -76,6 +80,7 @@ export const contactRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.patch(
     '/contacts/:id',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Change a contact',

@@ -11,6 +11,7 @@ import {
   listDealsOfContact,
   lockDeal,
 } from '../modules/deals/index.ts'
+import { readsOffice, servesCustomers } from '../modules/members/index.ts'
 import { AppError, requireVersion } from '../platform/errors.ts'
 import {
   type ApiParts,
@@ -29,7 +30,10 @@ const oneDeal = z.object({ id })
 export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
   app.post(
     '/deals',
-    { schema: { tags, summary: 'Add a deal', body: dealInput, response: { 201: deal } } },
+    {
+      config: { access: servesCustomers },
+      schema: { tags, summary: 'Add a deal', body: dealInput, response: { 201: deal } },
+    },
     (request, reply) =>
       answerAct(parts, request, reply, 'deal.create', movesNothing, async (tx, context) => {
         const { title, contactId, stage, amount, expectedOn = null } = request.body
@@ -41,7 +45,10 @@ export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =>
 
   app.get(
     '/deals',
-    { schema: { tags, summary: 'List deals', querystring: dealQuery, response: { 200: pageOf(deal) } } },
+    {
+      config: { access: readsOffice },
+      schema: { tags, summary: 'List deals', querystring: dealQuery, response: { 200: pageOf(deal) } },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       const { cursor = null, limit, stage = null, contactId } = request.query
@@ -56,7 +63,10 @@ export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =>
 
   app.get(
     '/deals/:id',
-    { schema: { tags, summary: 'One deal', params: oneDeal, response: { 200: deal } } },
+    {
+      config: { access: readsOffice },
+      schema: { tags, summary: 'One deal', params: oneDeal, response: { 200: deal } },
+    },
     async (request) => {
       const { organizationId } = callerOf(request)
       const row = await parts.db.transaction(organizationId, (tx) => findDeal(tx, organizationId, request.params.id))
@@ -67,6 +77,7 @@ export const dealRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) =>
   app.patch(
     '/deals/:id',
     {
+      config: { access: servesCustomers },
       schema: {
         tags,
         summary: 'Change a deal, or move it to another stage',

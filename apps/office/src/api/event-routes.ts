@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { listActivitiesOfEvent } from '../modules/activities/index.ts'
 import { listDeliveriesOfEvents } from '../modules/deliveries/index.ts'
 import { listDomainEventsOfEvent } from '../modules/domain-events/index.ts'
+import { readsRecord } from '../modules/members/index.ts'
 import {
   type AllocationRow,
   findInvoice,
@@ -44,6 +45,7 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db, cl
   app.get(
     '/events',
     {
+      config: { access: readsRecord },
       schema: {
         tags: ['events'],
         summary: 'The event register',
@@ -65,6 +67,7 @@ export const eventRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { db, cl
   app.get(
     '/events/:id',
     {
+      config: { access: readsRecord },
       schema: {
         tags: ['events'],
         summary: 'One event with every arrival and every effect',

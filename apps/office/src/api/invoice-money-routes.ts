@@ -1,6 +1,7 @@
 import { adjustmentInput, id, invoice, moneyAnswer, payInput, reversalInput } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { keepsBooks } from '../modules/members/index.ts'
 import { adjustInvoice, payInvoice, reverseAdjustment } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
@@ -15,6 +16,7 @@ export const invoiceMoneyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/invoices/:id/pay',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Record a payment by hand',
@@ -44,6 +46,7 @@ export const invoiceMoneyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/invoices/:id/adjustments',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Take off what is no longer owed',
@@ -70,6 +73,7 @@ export const invoiceMoneyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/invoices/:id/adjustments/:adjustmentId/reverse',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Take an adjustment back',

@@ -2,6 +2,7 @@ import { id, invoice, invoiceChange, invoiceDetail, invoiceInput, pageOf, pageQu
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { findContact } from '../modules/contacts/index.ts'
+import { readsOffice, servesCustomers } from '../modules/members/index.ts'
 import { changeInvoice, createInvoice, listInvoiceLines, listInvoices } from '../modules/money/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
 import type { Tx } from '../platform/database.ts'
@@ -18,6 +19,7 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.post(
     '/invoices',
     {
+      config: { access: servesCustomers },
       schema: {
         tags: ['invoices'],
         summary: 'Write a draft',
@@ -38,6 +40,7 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/invoices',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['invoices'],
         summary: 'List invoices and credit notes',
@@ -60,6 +63,7 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/invoices/:id',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['invoices'],
         summary: 'One invoice or credit note, with everything that lies and lay on it',
@@ -78,6 +82,7 @@ export const invoiceRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.patch(
     '/invoices/:id',
     {
+      config: { access: servesCustomers },
       schema: {
         tags: ['invoices'],
         summary: 'Change a draft',

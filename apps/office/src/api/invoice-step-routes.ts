@@ -1,6 +1,7 @@
 import { creditNoteInput, id, invoice } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { keepsBooks, servesCustomers } from '../modules/members/index.ts'
 import { creditInvoice, duplicateInvoice, issueInvoice, voidInvoice } from '../modules/money/index.ts'
 import { type ApiParts, answerAct, callerOf, ifMatchOf, movesMoney, movesNothing, withCurrent } from './api-parts.ts'
 import { currentInvoice, toInvoiceAct } from './invoice-shapes.ts'
@@ -12,6 +13,7 @@ export const invoiceStepRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/invoices/:id/issue',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Give a draft its number',
@@ -33,6 +35,7 @@ export const invoiceStepRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/invoices/:id/duplicate',
     {
+      config: { access: servesCustomers },
       schema: {
         tags: ['invoices'],
         summary: 'A new draft with the same lines',
@@ -51,6 +54,7 @@ export const invoiceStepRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/invoices/:id/credit-note',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Issue a credit note for an invoice',
@@ -79,6 +83,7 @@ export const invoiceStepRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/invoices/:id/void',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['invoices'],
         summary: 'Make a document void',

@@ -1,6 +1,7 @@
 import { applyInput, id, moneyAnswer, moveInput } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { keepsBooks } from '../modules/members/index.ts'
 import { applyPayment, movePayment } from '../modules/money/index.ts'
 import { type ApiParts, amountOf, answerAct, callerOf, ifMatchOf, movesMoney, withCurrent } from './api-parts.ts'
 import { moneyOf } from './money-shapes.ts'
@@ -13,6 +14,7 @@ export const paymentMoveRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/payments/:id/apply',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['payments'],
         summary: 'Apply unapplied money to an invoice',
@@ -40,6 +42,7 @@ export const paymentMoveRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
   app.post(
     '/payments/:id/move',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['payments'],
         summary: 'Move a payment to another invoice',

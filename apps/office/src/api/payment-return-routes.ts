@@ -1,6 +1,7 @@
 import { id, moneyAnswer, returnInput } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { keepsBooks } from '../modules/members/index.ts'
 import { findReturn, returnPayment, reverseReturn } from '../modules/money/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
@@ -16,6 +17,7 @@ export const paymentReturnRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, 
     app.post(
       `/payments/:id/${kind}`,
       {
+        config: { access: keepsBooks },
         schema: {
           tags: ['payments'],
           summary: kind === 'refund' ? 'Record a refund' : 'Record a chargeback',
@@ -50,6 +52,7 @@ export const paymentReturnRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, 
   app.post(
     '/payments/:id/returns/:returnId/reverse',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['payments'],
         summary: 'Record that a refund or chargeback came back',

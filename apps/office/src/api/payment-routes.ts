@@ -1,6 +1,7 @@
 import { id, moneyAnswer, pageOf, pageQuery, payment, paymentDetail, paymentInput } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { keepsBooks, readsOffice } from '../modules/members/index.ts'
 import { listPayments, recordPayment } from '../modules/money/index.ts'
 import { findCurrency } from '../platform/currencies.ts'
 import { AppError } from '../platform/errors.ts'
@@ -16,6 +17,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/payments',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['payments'],
         summary: 'List payments',
@@ -37,6 +39,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.post(
     '/payments',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['payments'],
         summary: 'Record a payment that is known from elsewhere',
@@ -71,6 +74,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts)
   app.get(
     '/payments/:id',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['payments'],
         summary: 'One payment, with where it lies and lay and what went back',

@@ -15,6 +15,7 @@ import { eventKey, KeyError, type LeasedReservation, type Lost } from 'einmal'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
+import { usesRegister } from '../modules/members/index.ts'
 import {
   completeWork,
   extendWork,
@@ -32,7 +33,7 @@ const BODY_MAX = 256 * 1024
 
 const MS = 1_000
 
-const common = { config: { scope: 'register' }, bodyLimit: BODY_MAX } as const
+const common = { config: { access: usesRegister }, bodyLimit: BODY_MAX } as const
 const tags = ['register']
 
 /** The longest that a caller is told to wait before it asks again. */

@@ -18,6 +18,7 @@ import {
   readAgain,
   readFailedEvent,
 } from '../actions/index.ts'
+import { administers, keepsBooks, readsOffice } from '../modules/members/index.ts'
 import { findEvent } from '../modules/register/index.ts'
 import { findReviewItem, listReviewItems, type ReviewItemRow, reopenReviewItem } from '../modules/review-items/index.ts'
 import type { EventOutcome, FactResult, ToldEvent } from '../pipeline/index.ts'
@@ -40,12 +41,15 @@ import { workDecisionOf } from './register-shapes.ts'
 
 const oneItem = z.object({ id })
 
+type FastifyZod = Parameters<FastifyPluginAsyncZod<ApiParts>>[0]
+
 export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) => {
   const { db, pipeline } = parts
 
   app.get(
     '/review-items',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['review desk'],
         summary: 'What waits for a person',
@@ -66,6 +70,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
   app.get(
     '/review-items/:id',
     {
+      config: { access: readsOffice },
       schema: {
         tags: ['review desk'],
         summary: 'One question',
@@ -79,6 +84,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
   app.post(
     '/review-items/:id/decide',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['review desk'],
         summary: 'Decide a question',
@@ -104,6 +110,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
   app.post(
     '/review-items/:id/reopen',
     {
+      config: { access: keepsBooks },
       schema: {
         tags: ['review desk'],
         summary: 'Put a dismissed question on the desk again',
@@ -123,9 +130,14 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       }),
   )
 
+  addRetry(app, parts)
+}
+
+function addRetry(app: FastifyZod, parts: ApiParts): void {
   app.post(
     '/events/:id/retry',
     {
+      config: { access: administers },
       schema: {
         tags: ['events'],
         summary: 'Book an event again that failed',
@@ -139,11 +151,11 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       const { id: eventId } = request.params
       const failed = await prepare(() => readFailedEvent(parts, organizationId, eventId))
       const act = async (tx: Tx) => {
-        const outcome = await pipeline.submitIn(tx, failed.get())
+        const outcome = await parts.pipeline.submitIn(tx, failed.get())
         const subject = { type: 'event', id: eventId }
         return { status: 200, body: toRetryAnswer(outcome), subject, target: outcome.target, data: {} } as const
       }
-      await attemptAgain(pipeline, failed.value, () =>
+      await attemptAgain(parts.pipeline, failed.value, () =>
         answerAct(parts, request, reply, 'event.retry', movesNothing, act),
       )
     },

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { listActivities, noteOf } from '../modules/activities/index.ts'
 import { findContact } from '../modules/contacts/index.ts'
 import { findDeal } from '../modules/deals/index.ts'
+import { readsOffice, servesCustomers } from '../modules/members/index.ts'
 import { recordConsequences } from '../pipeline/index.ts'
 import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
@@ -25,6 +26,7 @@ export const timeLineRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
     app.get(
       `${subject.path}/:id/activity`,
       {
+        config: { access: readsOffice },
         schema: {
           tags,
           summary: `The time line of a ${subject.name}, newest first`,
@@ -54,6 +56,7 @@ export const timeLineRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts
     app.post(
       `${subject.path}/:id/notes`,
       {
+        config: { access: servesCustomers },
         schema: {
           tags,
           summary: `Write a note on the time line of a ${subject.name}`,

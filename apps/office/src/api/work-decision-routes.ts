@@ -1,6 +1,7 @@
 import { id, repeatedWork, repeatInput, resolvedWork, resolveInput, workDecision } from '@einmal/contract'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { endsWork } from '../modules/members/index.ts'
 import { findWork, repeatWork } from '../modules/register/index.ts'
 import { AppError } from '../platform/errors.ts'
 import { type ApiParts, answerAct, isDoneAgain, movesNothing } from './api-parts.ts'
@@ -11,7 +12,7 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/events/:id/resolve',
     {
-      config: { scope: 'resolve' },
+      config: { access: endsWork },
       schema: {
         tags: ['events', 'register'],
         summary: 'Say how work outside ended',
@@ -31,7 +32,7 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/register/resolve',
     {
-      config: { scope: 'resolve' },
+      config: { access: endsWork },
       schema: {
         tags: ['register'],
         summary: 'Say how work ended of which nobody knows',
@@ -51,7 +52,7 @@ export const workDecisionRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, p
   app.post(
     '/register/repeat',
     {
-      config: { scope: 'resolve' },
+      config: { access: endsWork },
       schema: {
         tags: ['register'],
         summary: 'Do a thing again on purpose',

@@ -1,30 +1,22 @@
-import type { Config } from '../config.ts'
+import { apiScopes } from '@einmal/contract'
 import { recordAudit } from '../modules/audit/index.ts'
 import {
-  type ApiKeySummary,
-  type ApiScope,
-  type Auth,
+  type ApiKeyRow,
+  apiKeyState,
   createApiKey,
-  createAuth,
-  findOwner,
+  findApiKeyById,
   listApiKeys,
   revokeApiKey,
 } from '../modules/members/index.ts'
-import { createPool, type Db } from '../platform/database.ts'
+import type { Db, Tx } from '../platform/database.ts'
 import { isId } from '../platform/ids.ts'
-import { deriveSecret, loadOrCreateSecretKey } from '../platform/secrets.ts'
 import { type Command, exitCodes, type Given, Refusal, type Surroundings, UsageError } from './command.ts'
 import { organizationOption, selectOrganization, selectOrganizations, withDatabase } from './office-database.ts'
-import type { OrganizationName } from './queries.ts'
+import { listOrganizations, type OrganizationName } from './queries.ts'
 import { moment, table, toJson } from './table.ts'
 
-/** What a key may do, in the words of the command line. */
-const scopes = {
-  full: ['full'],
-  register: ['register'],
-  'register+resolve': ['register', 'resolve'],
-} as const satisfies Record<string, readonly ApiScope[]>
-const scopeNames = Object.keys(scopes) as (keyof typeof scopes)[]
+/** An organisation has a handful. */
+const KEYS_MAX = 1_000
 
 export const command: Command = {
   name: 'api-key',
@@ -43,7 +35,7 @@ export const command: Command = {
     scope: {
       type: 'string',
       value: '<scope>',
-      about: `what the key may do: ${scopeNames.join(', ')}; full if not said`,
+      about: `what the key may do: ${apiScopes.join(', ')}, or several as in register+resolve; full if not said`,
     },
     json: { type: 'boolean', about: 'one line of JSON for a program, instead of text' },
   },
@@ -64,68 +56,45 @@ const verbs: Readonly<Record<string, { readonly words: number; readonly run: Com
   revoke: { words: 1, run: revoke },
 }
 
-interface KeyDesk {
-  readonly db: Db
-  readonly auth: Auth
-}
-
-function withKeys<T>(surroundings: Surroundings, work: (desk: KeyDesk) => Promise<T>): Promise<T> {
-  return withDatabase(surroundings, async ({ db, url, config }) => {
-    const pool = createPool({ url, role: 'einmal_auth', maxConnections: 2 })
-    try {
-      return await work({ db, auth: await openAuth(pool, config, surroundings) })
-    } finally {
-      await pool.end()
-    }
-  })
-}
-
-async function openAuth(pool: ReturnType<typeof createPool>, config: Config, { note }: Surroundings): Promise<Auth> {
-  const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir))
-  return createAuth({
-    pool,
-    baseUrl: config.baseUrl,
-    secret: deriveSecret(secretKey, 'sessions'),
-    trustedOrigins: [],
-    log: { info: () => undefined, warn: note, error: note },
-  })
-}
-
 async function create(given: Given, surroundings: Surroundings): Promise<number> {
   const name = given.text('name')?.trim()
   if (name === undefined || name === '') throw new UsageError('Say what the key is for: --name <text>.')
-  const scope = given.choice('scope', scopeNames) ?? 'full'
-  const made = await withKeys(surroundings, async ({ db, auth }) => {
+  const scopes = scopesOf(given.text('scope') ?? 'full')
+  const { clock, newId, note, print } = surroundings
+  const { key, row, organization } = await withDatabase(surroundings, async ({ db }) => {
     const organization = await selectOrganization(db, given.text('organization'))
-    const owner = await findOwner(auth, organization.id)
-    if (owner === null) throw new Refusal(`${organization.name} has no owner, and a key is made in an owner’s name.`)
-    const key = await createApiKey(auth, {
-      organizationId: organization.id,
-      userId: owner.userId,
-      name,
-      scopes: scopes[scope],
+    const made = await db.transaction(organization.id, async (tx) => {
+      const context = { organizationId: organization.id, now: clock.now(), newId }
+      const key = await createApiKey(tx, context, { name, scopes, expiresAt: null, createdBy: null })
+      writeAudit(tx, surroundings, 'api_key.create', key.row)
+      return key
     })
-    await writeAudit({ db, auth }, surroundings, organization.id, 'api_key.create', key.apiKeyId, name)
-    return { ...key, organization }
+    return { ...made, organization }
   })
-  surroundings.note(
-    `A key for ${made.organization.name}, with the id ${made.apiKeyId}. It is shown once; keep it safe:`,
-  )
-  surroundings.print(made.apiKey)
+  note(`A key for ${organization.name}, with the id ${row.id}. It is shown once; keep it safe:`)
+  print(key)
   return exitCodes.done
+}
+
+function scopesOf(text: string) {
+  const words = text.split('+')
+  const scopes = apiScopes.filter((scope) => words.includes(scope))
+  if (scopes.length === words.length) return scopes
+  throw new UsageError(`--scope takes ${apiScopes.join(', ')}, or several as in register+resolve, and not "${text}".`)
 }
 
 async function list(given: Given, surroundings: Surroundings): Promise<number> {
   const { print } = surroundings
-  const keys = await withKeys(surroundings, async ({ db, auth }) => {
-    const organizations = await selectOrganizations(db, given.text('organization'))
-    const found: { organization: OrganizationName; key: ApiKeySummary }[] = []
-    for (const organization of organizations) {
-      for (const key of await listApiKeys(auth, organization.id)) found.push({ organization, key })
+  const now = surroundings.clock.now()
+  const keys = await withDatabase(surroundings, async ({ db }) => {
+    const found: { organization: OrganizationName; key: ApiKeyRow }[] = []
+    for (const organization of await selectOrganizations(db, given.text('organization'))) {
+      const rows = await db.transaction(organization.id, (tx) => listApiKeys(tx, organization.id, null, KEYS_MAX))
+      for (const key of rows) found.push({ organization, key })
     }
     return found
   })
-  if (given.has('json')) print(toJson({ keys: keys.map(({ key }) => key) }))
+  if (given.has('json')) print(toJson({ keys: keys.map(({ key }) => toListed(key, now)) }))
   else if (keys.length === 0) print('There is no key.')
   else {
     const heads = ['Organisation', 'Name', 'Begins with', 'May', 'State', 'Made', 'Key id']
@@ -134,8 +103,8 @@ async function list(given: Given, surroundings: Surroundings): Promise<number> {
       key.name,
       key.start,
       key.scopes.join(', '),
-      stateOf(key, surroundings.clock.now()),
-      moment(key.createdAt),
+      apiKeyState(key, now),
+      moment(key.created_at),
       key.id,
     ])
     for (const line of table(heads, rows)) print(line)
@@ -143,37 +112,46 @@ async function list(given: Given, surroundings: Surroundings): Promise<number> {
   return exitCodes.done
 }
 
-function stateOf({ isEnabled, expiresAt }: ApiKeySummary, now: Date): string {
-  if (!isEnabled) return 'revoked'
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
+/** What may be seen of a key: never its hash. */
+function toListed(row: ApiKeyRow, now: Date) {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    name: row.name,
+    start: row.start,
+    scopes: row.scopes,
+    state: apiKeyState(row, now),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
 }
 
 async function revoke(given: Given, surroundings: Surroundings): Promise<number> {
-  const { clock, print } = surroundings
+  const { print } = surroundings
   const id = given.words[1] ?? ''
   if (!isId(id)) throw new UsageError(`"${id}" is no id of a key. The ids stand in: api-key list.`)
-  const key = await withKeys(surroundings, async (desk) => {
-    const found = await revokeApiKey(desk.auth, id, clock.now())
-    if (found?.isEnabled === true) {
-      await writeAudit(desk, surroundings, found.organizationId, 'api_key.revoke', id, found.name)
-    }
-    return found
-  })
-  if (key === null) throw new Refusal(`There is no key ${id}. The ids stand in: api-key list.`)
-  print(key.isEnabled ? `The key "${key.name}" is revoked.` : `The key "${key.name}" had been revoked before.`)
+  const { row, isNew } = await withDatabase(surroundings, ({ db }) => revokeWherever(db, surroundings, id))
+  print(isNew ? `The key "${row.name}" is revoked.` : `The key "${row.name}" had been revoked before.`)
   return exitCodes.done
 }
 
+/** Whose key it is does not stand in its id, so all organisations are asked. */
+async function revokeWherever(db: Db, surroundings: Surroundings, id: string) {
+  for (const { id: organizationId } of await listOrganizations(db)) {
+    const revoked = await db.transaction(organizationId, async (tx) => {
+      if ((await findApiKeyById(tx, organizationId, id)) === undefined) return null
+      const result = await revokeApiKey(tx, { organizationId, now: surroundings.clock.now() }, id)
+      if (result.isNew) writeAudit(tx, surroundings, 'api_key.revoke', result.row)
+      return result
+    })
+    if (revoked !== null) return revoked
+  }
+  throw new Refusal(`There is no key ${id}. The ids stand in: api-key list.`)
+}
+
 /** Who has this machine is no member; the audit says so. */
-async function writeAudit(
-  { db }: KeyDesk,
-  { clock, newId }: Surroundings,
-  organizationId: string,
-  action: string,
-  keyId: string,
-  name: string,
-): Promise<void> {
+function writeAudit(tx: Tx, { clock, newId }: Surroundings, action: string, key: ApiKeyRow): void {
   const actor = { type: 'system', id: 'command line' } as const
-  const entry = { actor, action, subject: { type: 'api_key', id: keyId }, data: { name } }
-  await db.transaction(organizationId, async (tx) => recordAudit(tx, organizationId, entry, clock.now(), newId))
+  const entry = { actor, action, subject: { type: 'api_key', id: key.id }, data: { name: key.name } }
+  recordAudit(tx, key.organization_id, entry, clock.now(), newId)
 }

@@ -8,6 +8,7 @@ import { type Ended, runCommand } from '../../test/support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { type WrittenBooks, writeBooks } from '../../test/support/written-books.ts'
 import { findApiKey } from '../modules/members/index.ts'
+import { createDatabase } from '../platform/database.ts'
 
 const EINMAL_SECRET_KEY = randomBytes(32).toString('base64')
 const names = ['start', 'migrate', 'doctor', 'events', 'api-key', 'prune', 'demo']
@@ -295,13 +296,15 @@ describe('events', () => {
 })
 
 describe('api-key', () => {
-  const whose = (key: string) =>
+  const whose = async (key: string) => {
     // A memory of its own each time: what a server remembers for seconds is tried elsewhere.
-    findApiKey(
-      { query: async <R>(text: string, values: unknown[]) => (await owner.query(text, values)).rows as R[] },
-      key,
-      new Date(),
-    )
+    const fresh = createDatabase({ url: database.ownerUrl, role: 'einmal_office', maxConnections: 1 })
+    try {
+      return await findApiKey(fresh, key, new Date())
+    } finally {
+      await fresh.close()
+    }
+  }
 
   test('makes a key that works and is printed once; lists it; and revokes it for good', async () => {
     const made = await run('api-key', 'create', '--organization', 'Anna GmbH', '--name', 'Shop')
@@ -316,7 +319,7 @@ describe('api-key', () => {
     expect(listed.printed).toMatch(new RegExp(`^Anna GmbH +Shop +${key.slice(0, 12)} +full +valid +\\S+ +${id}$`, 'm'))
     expect(listed.printed + listed.said).not.toContain(key)
     const { keys } = JSON.parse((await run('api-key', 'list', '--organization', 'Anna GmbH', '--json')).printed)
-    expect(keys).toMatchObject([{ id, name: 'Shop', isEnabled: true }])
+    expect(keys).toMatchObject([{ id, name: 'Shop', state: 'valid' }])
     expect((await run('api-key', 'list', '--organization', 'Berta KG')).printed).toBe('There is no key.\n')
 
     expect(await run('api-key', 'revoke', id)).toMatchObject({ code: 0, printed: 'The key "Shop" is revoked.\n' })

@@ -11,5 +11,5 @@ export interface OrganizationName {
  * sign-in along: most commands would spend more time loading that than working.
  */
 export async function listOrganizations(db: Db): Promise<OrganizationName[]> {
-  return db.query<OrganizationName>('select id, name, slug from auth.organization order by name, id', [])
+  return db.query<OrganizationName>('select id, name, slug from organizations order by name, id', [])
 }

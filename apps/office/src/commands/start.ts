@@ -5,11 +5,11 @@ import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { readDemoFile, writeDemoFile } from '../demo/demo-file.ts'
 import { type SeedParts, seedDemo } from '../demo/seed.ts'
-import { createAuth } from '../modules/members/index.ts'
+import { createDoor, hasOrganization, setUpLink } from '../modules/members/index.ts'
 import { createDatabase, createPool } from '../platform/database.ts'
 import { armFault } from '../platform/fault-points.ts'
 import { createLog } from '../platform/log.ts'
-import { deriveSecret } from '../platform/secrets.ts'
+import { createMailer } from '../platform/mail.ts'
 import { startWorker } from '../worker/index.ts'
 import { type Command, exitCodes, type Surroundings } from './command.ts'
 import { wordsFor } from './failure.ts'
@@ -77,33 +77,56 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
   const { databaseUrl, isOwner, secretKey } = database
   const onIdleError = (error: Error) => log.warn({ err: error }, 'an idle database connection broke')
   const db = createDatabase({ url: databaseUrl, role: 'einmal_office', onIdleError })
-  const authPool = createPool({ url: databaseUrl, role: 'einmal_auth', maxConnections: 4, onIdleError })
+  const doorPool = createPool({ url: databaseUrl, role: 'einmal_auth', maxConnections: 4, onIdleError })
+  const address = new Address(config)
+  const sendMail = config.mail === null ? null : createMailer(config.mail)
+  const door = createDoor({ pool: doorPool, secretKey, address, sendMail, log })
   stops.unshift(
     () => db.close(),
-    () => authPool.end(),
+    () => door.db.close(),
   )
-  const auth = createAuth({
-    pool: authPool,
-    baseUrl: config.baseUrl,
-    secret: deriveSecret(secretKey, 'sessions'),
-    trustedOrigins: trustedOrigins(config),
-    log: {
-      info: (message, fields) => log.info(fields ?? {}, message),
-      warn: (message, fields) => log.warn(fields ?? {}, message),
-      error: (message, fields) => log.error(fields ?? {}, message),
-    },
-  })
-  const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: config.baseUrl })
+  const { http, pipeline } = await createApp({ db, door, clock, newId, secretKey, log })
   const worker = startWorker({ db, clock, newId, log })
   stops.unshift(
     together(closerOf(http), () => worker.stop()),
     () => pipeline.drain(),
+    () => door.drain(),
   )
   await http.listen({ host: config.host, port: config.port })
   const { port } = http.server.address() as AddressInfo
   const url = `http://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`
-  if (config.demo && isOwner) await prepareDemo({ db, auth, clock, newId, secretKey }, config, url, print)
+  address.learn(port)
+  if (config.demo && isOwner) await prepareDemo({ db, door, clock, newId, secretKey }, config, url, print)
+  if (!(await hasOrganization(db))) {
+    print(`Nobody is here yet. This link makes the first organisation and its owner, once: ${setUpLink(door)}`)
+  }
   print(`Einmal runs at ${url}`)
+}
+
+/** Where people reach the office. Of a port that the system chooses, the number is known once the server listens. */
+class Address {
+  readonly #config: Config
+  #port: number
+
+  constructor(config: Config) {
+    this.#config = config
+    this.#port = config.port
+  }
+
+  learn(port: number): void {
+    this.#port = port
+  }
+
+  get baseUrl(): string {
+    const { baseUrl, port } = this.#config
+    return port === 0 ? baseUrl.replace(/:0$/, `:${this.#port}`) : baseUrl
+  }
+
+  /** Every name by which people reach this address; a browser takes `localhost` and `127.0.0.1` for two. */
+  get trustedOrigins(): readonly string[] {
+    const names = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${this.#port}`)
+    return [...new Set([new URL(this.baseUrl).origin, ...names])]
+  }
 }
 
 /** One step of the end: what is in it ends at the same time, and none of it waits for the other. */
@@ -124,11 +147,6 @@ async function prepareDemo(
   } else if (known.url !== url) {
     await writeDemoFile(config.dataDir, { ...known, url })
   }
-}
-
-/** Every name by which people reach this address; a browser takes `localhost` and `127.0.0.1` for two. */
-function trustedOrigins(config: Config): string[] {
-  return [config.baseUrl, `http://localhost:${config.port}`, `http://127.0.0.1:${config.port}`]
 }
 
 /** How often, and how long at most, the end waits for connections. */

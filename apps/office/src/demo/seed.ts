@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createContact } from '../modules/contacts/index.ts'
 import { createIntegration } from '../modules/integrations/index.ts'
-import { type Auth, createApiKey, createOrganizationWithOwner } from '../modules/members/index.ts'
+import { createApiKey, createOrganizationWithOwner, type Door, hasOrganization } from '../modules/members/index.ts'
 import { createInvoice, issueInvoice } from '../modules/money/index.ts'
 import { type ApiWrite, writeOnce } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -13,7 +13,7 @@ import type { DemoFile } from './demo-file.ts'
 
 export interface SeedParts {
   readonly db: Db
-  readonly auth: Auth
+  readonly door: Door
   readonly clock: Clock
   readonly newId: NewId
   readonly secretKey: SecretKey
@@ -29,21 +29,18 @@ const invoices = [
 
 /** An organisation to play with: an owner, a key, a contact, issued invoices and the addresses of two senders. */
 export async function seedDemo(parts: SeedParts, url: string): Promise<DemoFile> {
-  const { db, auth, clock, newId, secretKey } = parts
-  const [existing] = await db.query('select 1 from auth.organization limit 1', [])
+  const { db, door, clock, newId, secretKey } = parts
   // A start that died half way left its organisation behind, and its key is nowhere: another one is made.
-  const suffix = existing === undefined ? '' : `-${randomBytes(3).toString('hex')}`
+  const suffix = !(await hasOrganization(db)) ? '' : `-${randomBytes(3).toString('hex')}`
   const owner = { email: `owner${suffix}@demo.example`, password: randomBytes(12).toString('base64url') }
-  const { organizationId, userId } = await createOrganizationWithOwner(auth, {
-    organizationName: `Demo${suffix}`,
-    ownerName: 'Olga Owner',
-    ...owner,
-  })
-  const { apiKey } = await createApiKey(auth, { organizationId, userId, name: 'demo' })
+  const input = { organizationName: `Demo${suffix}`, name: 'Olga Owner', ...owner }
+  const { organizationId, memberId } = await createOrganizationWithOwner({ door, newId }, input, { now: clock.now() })
   const stripeSecret = `whsec_${randomBytes(24).toString('base64url')}`
   const sandboxSecret = `whsec_${randomBytes(32).toString('base64')}`
-  const [stripePath, sandboxPath] = await db.transaction(organizationId, async (tx) => {
+  const { apiKey, stripePath, sandboxPath } = await db.transaction(organizationId, async (tx) => {
     const context = { organizationId, secretKey, now: clock.now(), newId }
+    const wanted = { name: 'demo', scopes: ['full'], expiresAt: null, createdBy: memberId } as const
+    const { key } = await createApiKey(tx, context, wanted)
     const stripe = await createIntegration(tx, context, {
       provider: 'stripe',
       label: 'Stripe (demo)',
@@ -54,7 +51,11 @@ export async function seedDemo(parts: SeedParts, url: string): Promise<DemoFile>
       label: 'Sandbox',
       settings: { webhookSecrets: [sandboxSecret] },
     })
-    return [`/webhooks/stripe/${stripe.endpointId}`, `/webhooks/sandbox/${sandbox.endpointId}`]
+    return {
+      apiKey: key,
+      stripePath: `/webhooks/stripe/${stripe.endpointId}`,
+      sandboxPath: `/webhooks/sandbox/${sandbox.endpointId}`,
+    }
   })
   return {
     url,

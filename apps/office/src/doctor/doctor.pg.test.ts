@@ -66,7 +66,7 @@ describe('books in order', () => {
 
   test('of an organisation without a single row have no finding', async () => {
     const { rows } = await owner.query<{ id: string }>(
-      `insert into auth.organization (name, slug, "createdAt") values ('Empty', 'empty', now()) returning id`,
+      `insert into organizations (id, name, slug, created_at) values (gen_random_uuid(), 'Empty', 'empty', now()) returning id`,
     )
     const organizationId = rows[0]?.id ?? ''
     expect(await db.transaction(organizationId, (tx) => diagnose(tx, organizationId))).toEqual([])

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyReques
 import { z } from 'zod'
 import { type ArrivedDelivery, recordDeliveries } from '../modules/deliveries/index.ts'
 import type { Endpoint, EndpointDirectory } from '../modules/integrations/index.ts'
+import { sender } from '../modules/members/index.ts'
 import type { EventOutcome, Pipeline } from '../pipeline/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/database.ts'
@@ -43,6 +44,7 @@ export const webhookRoutes: FastifyPluginAsync<InboundParts> = async (app, parts
     '/webhooks/:provider/:endpointId',
     {
       bodyLimit: BODY_BYTES_MAX,
+      config: { access: sender },
       schema: {
         summary: 'A delivery of a provider, signed as the provider signs',
         description:

@@ -111,7 +111,11 @@ export function createPool(options: DatabaseOptions): pg.Pool {
 }
 
 export function createDatabase(options: DatabaseOptions): Db {
-  const pool = createPool(options)
+  return databaseOn(createPool(options))
+}
+
+/** A database on a pool that somebody else uses as well; its `close` ends the pool. */
+export function databaseOn(pool: pg.Pool): Db {
   return {
     async transaction(organizationId, work) {
       if (!isId(organizationId)) throw new Error('a transaction needs the id of an organisation')

@@ -2,6 +2,42 @@ import type { ColumnType, Generated } from 'kysely'
 
 /** The schema as types, column by column as in `migrations/`. Times come as `Date`, int8 as `bigint`. */
 export interface Tables {
+  organizations: { id: string; name: string; slug: string; created_at: Date; is_first: boolean | null }
+  /** Of the people only what the server may see; the rest is better-auth's. */
+  'auth.user': { id: string; name: string; email: string; twoFactorEnabled: boolean | null }
+  members: {
+    id: string
+    organization_id: string
+    user_id: string
+    role: 'owner' | 'admin' | 'accountant' | 'agent' | 'viewer'
+    joined_at: Date
+    removed_at: Date | null
+  }
+  invitations: {
+    id: string
+    organization_id: string
+    email: string
+    role: 'owner' | 'admin' | 'accountant' | 'agent' | 'viewer'
+    link_hash: string
+    invited_by: string
+    created_at: Date
+    expires_at: Date
+    accepted_at: Date | null
+    accepted_by: string | null
+    cancelled_at: Date | null
+  }
+  api_keys: {
+    id: string
+    organization_id: string
+    name: string
+    start: string
+    hash: string
+    scopes: ('full' | 'read' | 'register' | 'resolve')[]
+    created_by: string | null
+    created_at: Date
+    expires_at: Date | null
+    revoked_at: Date | null
+  }
   contacts: {
     id: string
     organization_id: string

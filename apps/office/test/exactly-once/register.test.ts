@@ -1,10 +1,10 @@
 /** The register for programs outside, call by call, over two applications that share nothing but the database. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createApiKey } from '../../src/modules/members/index.ts'
 import { workOnce } from '../../src/worker/index.ts'
 import { type Case, createCaseFixture } from '../support/case-fixture.ts'
 import type { InProcessApp } from '../support/in-process-app.ts'
+import { makeApiKey } from '../support/office.ts'
 import { endLeases, programOf } from '../support/program.ts'
 
 const fixture = createCaseFixture()
@@ -489,9 +489,7 @@ describe('the name of a thing', () => {
 
 describe('a key of the API', () => {
   async function keyWith(opened: Case, scopes: readonly ('full' | 'register' | 'resolve')[]): Promise<Case> {
-    const { organizationId, userIds } = opened.organization
-    const userId = userIds[0] ?? ''
-    const { apiKey } = await createApiKey(fixture.office.auth, { organizationId, userId, name: 'n8n', scopes })
+    const apiKey = await makeApiKey(fixture.office, opened.organization.organizationId, 'n8n', scopes)
     return { ...opened, organization: { ...opened.organization, apiKey } }
   }
 

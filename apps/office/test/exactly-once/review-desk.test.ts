@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createApiKey } from '../../src/modules/members/index.ts'
 import { MAX_ATTEMPTS } from '../../src/pipeline/commit-group.ts'
 import { armFault } from '../../src/platform/fault-points.ts'
 import { listImbalances } from '../support/books.ts'
@@ -18,6 +17,7 @@ import { holdInvoice } from '../support/held-invoice.ts'
 import type { InProcessAnswer } from '../support/in-process-app.ts'
 import { changeSettings } from '../support/integrations.ts'
 import type { Sender } from '../support/office.ts'
+import { makeApiKey } from '../support/office.ts'
 
 /** Every way in which a person ends a question, and what it leaves in the books. */
 let passedMs = 0
@@ -63,7 +63,7 @@ async function auditOf({ organization }: Case, item: string) {
 
 async function actorOf({ organization }: Case): Promise<string> {
   const { rows } = await fixture.office.owner.query<{ id: string }>(
-    `select id from auth.apikey where "referenceId" = $1 order by "createdAt" limit 1`,
+    `select id from api_keys where organization_id = $1 order by id limit 1`,
     [organization.organizationId],
   )
   return `api_key/${rows[0]?.id}`
@@ -494,12 +494,11 @@ describe('two people who decide at the same moment', () => {
 
   beforeAll(() => {
     const person = (of: number) => async (opened: Case) => {
-      const { organizationId, userIds } = opened.organization
-      const userId = userIds[0] ?? ''
-      const { apiKey } = await createApiKey(fixture.office.auth, { organizationId, userId, name: `person ${of}` })
+      const { organizationId } = opened.organization
+      const apiKey = await makeApiKey(fixture.office, organizationId, `person ${of}`)
       const organization = { ...opened.organization, apiKey }
       const { rows } = await fixture.office.owner.query<{ id: string }>(
-        `select id from auth.apikey where "referenceId" = $1 and name = $2`,
+        `select id from api_keys where organization_id = $1 and name = $2`,
         [organizationId, `person ${of}`],
       )
       return {

@@ -5,7 +5,6 @@
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type OutsideTarget, startTarget } from '../../../../packages/einmal/test/support/target.ts'
-import { createApiKey } from '../../src/modules/members/index.ts'
 import { faultPoints } from '../../src/platform/fault-points.ts'
 import {
   type AutomationOrder,
@@ -17,6 +16,7 @@ import {
 import type { Answer } from '../support/entrances.ts'
 import {
   createTestOffice,
+  makeApiKey,
   startServer,
   type TestOffice,
   type TestOrganization,
@@ -229,8 +229,7 @@ describe.each(words)('trap 2: the word $word $said', ({ word, said, ended, asked
 
 test('trap 2: of the same Idempotency-Key another program, another thing and another content are no holder', async () => {
   const id = 'whose-run'
-  const { userIds, organizationId } = organization
-  const { apiKey } = await createApiKey(office.auth, { organizationId, userId: userIds[0] ?? '', name: 'other' })
+  const apiKey = await makeApiKey(office, organization.organizationId, 'other')
   const first = await say('reserve', { ...workOf(id), content: { amount: 10 } }, 'run-1')
   expect(first).toMatchObject({ status: 201, body: { attempt: 1 } })
   const asOther = (body: unknown): Promise<Answer> =>

@@ -135,7 +135,7 @@ async function expectPaidOnce(dataDir: string, ids: readonly string[]): Promise<
         (select count(*)::int from notifications) as notifications,
         (select count(*)::int from domain_events where type = 'payment.received') as received,
         (select paid_minor::int from invoices where number = 'RE-00004') as paid,
-        (select count(*)::int from auth.organization) as organizations`,
+        (select count(*)::int from organizations) as organizations`,
     )
     const count = ids.length
     expect(rows[0]).toEqual({

@@ -22,9 +22,9 @@ export interface Desk {
 }
 
 export async function openDesk(office: TestOffice, db: Db): Promise<Desk> {
-  const { auth, clock, newId, secretKey } = office
+  const { door, clock, newId, secretKey } = office
   const log = createLog('silent')
-  const app = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: 'http://localhost:3000' })
+  const app = await createApp({ db, door, clock, newId, secretKey, log })
   return { office, db, app }
 }
 

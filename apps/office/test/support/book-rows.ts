@@ -95,7 +95,7 @@ export async function openBook(owner: pg.Pool, name: string) {
 
 async function writeOrganization(owner: pg.Pool, name: string) {
   const { rows } = await owner.query<{ id: string }>(
-    `insert into auth.organization (name, slug, "createdAt") values ($1, $2, now()) returning id`,
+    `insert into organizations (id, name, slug, created_at) values (gen_random_uuid(), $1, $2, now()) returning id`,
     [name, name.toLowerCase().replaceAll(' ', '-')],
   )
   const organizationId = rows[0]?.id ?? ''
@@ -108,7 +108,7 @@ async function writeOrganization(owner: pg.Pool, name: string) {
     const id = user.rows[0]?.id ?? ''
     memberIds.push(id)
     await owner.query(
-      `insert into auth.member ("organizationId", "userId", role, "createdAt") values ($1, $2, $3, now())`,
+      `insert into members (id, organization_id, user_id, role, joined_at) values (gen_random_uuid(), $1, $2, $3, now())`,
       [organizationId, id, role],
     )
   }

@@ -33,17 +33,16 @@ export interface InProcessAnswer {
 
 /** Several may run on one office; like two processes, they share nothing but the database. */
 export async function createInProcessApp(office: TestOffice): Promise<InProcessApp> {
-  const { auth, clock, newId, secretKey } = office
+  const { door, clock, newId, secretKey } = office
   const db = createDatabase({ url: office.database.ownerUrl, role: 'einmal_office', maxConnections: 4 })
   const log = createLog('silent')
   const { http, pipeline } = await createApp({
     db,
-    auth,
+    door,
     clock,
     newId,
     secretKey,
     log,
-    baseUrl: 'http://localhost:3000',
   })
   async function inject(
     method: 'GET' | 'PATCH' | 'POST',

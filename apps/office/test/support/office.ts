@@ -5,13 +5,14 @@ import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { createContact } from '../../src/modules/contacts/index.ts'
 import { createIntegration } from '../../src/modules/integrations/index.ts'
-import { type Auth, createApiKey, createAuth, createOrganizationWithOwner } from '../../src/modules/members/index.ts'
+import { type ApiScope, createApiKey, createOrganizationWithOwner, type Door } from '../../src/modules/members/index.ts'
 import { createInvoice, issueInvoice } from '../../src/modules/money/index.ts'
 import { writeOnce } from '../../src/pipeline/index.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
-import { createDatabase, createPool, type Db } from '../../src/platform/database.ts'
+import { createDatabase, type Db } from '../../src/platform/database.ts'
 import { idsOf, type NewId } from '../../src/platform/ids.ts'
 import { signSandboxDelivery, signStripeDelivery } from '../../src/providers/index.ts'
+import { createTestDoor } from './door.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 /** A database with what the cases call their fixture: organisations with members, keys, addresses and invoices. */
@@ -21,7 +22,7 @@ export interface TestOffice {
   readonly db: Db
   /** As the owner: sees everything, for judging. */
   readonly owner: pg.Pool
-  readonly auth: Auth
+  readonly door: Door
   readonly secretKey: Buffer
   readonly clock: Clock
   readonly newId: NewId
@@ -51,26 +52,18 @@ export interface Sender {
 export async function createTestOffice(clock: Clock = systemClock): Promise<TestOffice> {
   const database = await createTestDatabase()
   const db = createDatabase({ url: database.ownerUrl, role: 'einmal_office' })
-  const authPool = createPool({ url: database.ownerUrl, role: 'einmal_auth', maxConnections: 2 })
   const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 })
   owner.on('error', () => undefined)
-  const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const auth = createAuth({
-    pool: authPool,
-    baseUrl: 'http://localhost:3000',
-    secret: 'a test has no sessions to protect, yet a secret has to be long',
-    trustedOrigins: [],
-    log: quiet,
-  })
   const secretKey = randomBytes(32)
+  const door = createTestDoor(database.ownerUrl, secretKey)
   const newId = idsOf(clock)
-  const parts = { database, db, owner, auth, secretKey, clock, newId }
+  const parts = { database, db, owner, door, secretKey, clock, newId }
   return {
     ...parts,
     addOrganization: (name, memberCount = 3) => addOrganization(parts, name, memberCount),
     async close() {
       await db.close()
-      await authPool.end()
+      await door.db.close()
       await owner.end()
       await database.drop()
     },
@@ -80,13 +73,14 @@ export async function createTestOffice(clock: Clock = systemClock): Promise<Test
 type Parts = Omit<TestOffice, 'addOrganization' | 'close'>
 
 async function addOrganization(parts: Parts, name: string, memberCount: number): Promise<TestOrganization> {
-  const { db, owner, auth, secretKey, clock, newId } = parts
-  const { organizationId, userId } = await createOrganizationWithOwner(auth, {
+  const { db, owner, door, secretKey, clock, newId } = parts
+  const input = {
     organizationName: name,
-    ownerName: `${name} owner`,
+    name: `${name} owner`,
     email: `owner@${name.toLowerCase()}.example`,
     password: 'correct horse battery staple',
-  })
+  }
+  const { organizationId, userId } = await createOrganizationWithOwner({ door, newId }, input, { now: clock.now() })
   const userIds = [userId]
   for (let index = 1; index < memberCount; index += 1) {
     const { rows } = await owner.query<{ id: string }>(
@@ -95,12 +89,12 @@ async function addOrganization(parts: Parts, name: string, memberCount: number):
     )
     const id = rows[0]?.id ?? ''
     await owner.query(
-      `insert into auth.member ("organizationId", "userId", role, "createdAt") values ($1, $2, 'agent', now())`,
-      [organizationId, id],
+      `insert into members (id, organization_id, user_id, role, joined_at) values ($3, $1, $2, 'agent', now())`,
+      [organizationId, id, newId()],
     )
     userIds.push(id)
   }
-  const { apiKey } = await createApiKey(auth, { organizationId, userId, name: 'test' })
+  const apiKey = await makeApiKey(parts, organizationId, 'test')
   const contactId = newId()
   const stripeSecret = `whsec_${randomBytes(24).toString('base64url')}`
   const sandboxSecret = `whsec_${randomBytes(32).toString('base64')}`
@@ -261,4 +255,17 @@ export function stripePaid(event: {
       },
     },
   })
+}
+
+/** One more key of an organisation. */
+export async function makeApiKey(
+  { db, clock, newId }: Pick<TestOffice, 'db' | 'clock' | 'newId'>,
+  organizationId: string,
+  name: string,
+  scopes: readonly ApiScope[] = ['full'],
+): Promise<string> {
+  const context = { organizationId, now: clock.now(), newId }
+  const input = { name, scopes, expiresAt: null, createdBy: null }
+  const { key } = await db.transaction(organizationId, (tx) => createApiKey(tx, context, input))
+  return key
 }

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { defaultKeyHasher } from '@better-auth/api-key'
 import { encryptSecret } from '../../src/platform/secrets.ts'
 import { signSandboxDelivery, signStripeDelivery } from '../../src/providers/index.ts'
-import type { Sender, TestOffice } from './office.ts'
+import { makeApiKey, type Sender, type TestOffice } from './office.ts'
 
 /** An organisation with one member, a key, and the addresses of two providers; and without a single row of business. */
 export interface PooledOrganization {
@@ -98,24 +97,21 @@ async function emptyTables({ owner }: TestOffice): Promise<void> {
 }
 
 async function insertOrganization(office: TestOffice, index: number): Promise<PooledOrganization> {
-  const { owner, clock } = office
+  const { owner, clock, newId } = office
   const organizationId = randomUUID()
   const userId = randomUUID()
-  const apiKey = `test_${randomBytes(24).toString('base64url')}`
   const stripeSecret = `whsec_${randomBytes(24).toString('base64url')}`
   const sandboxSecret = `whsec_${randomBytes(32).toString('base64')}`
   await owner.query(
     `with organization as (
-        insert into auth.organization (id, name, slug, "createdAt") values ($1, $2, $2, now())
+        insert into organizations (id, name, slug, created_at) values ($1, $2, $2, now())
       ), person as (
         insert into auth."user" (id, name, email, "emailVerified") values ($3, $2, $2 || '@pool.example', true)
-      ), membership as (
-        insert into auth.member ("organizationId", "userId", role, "createdAt") values ($1, $3, 'owner', now())
       )
-      insert into auth.apikey ("configId", "referenceId", key, enabled, "createdAt", "updatedAt")
-      values ('default', $1, $4, true, now(), now())`,
-    [organizationId, `pool-${index}`, userId, await defaultKeyHasher(apiKey)],
+      insert into members (id, organization_id, user_id, role, joined_at) values ($4, $1, $3, 'owner', now())`,
+    [organizationId, `pool-${index}`, userId, newId()],
   )
+  const apiKey = await makeApiKey(office, organizationId, 'test')
   const addressOf = (provider: string, secret: string) => insertAddress(office, organizationId, provider, secret)
   return {
     organizationId,

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { listedIn, send, sql, type Tx } from '../../platform/database.ts'
-import type { NewId } from '../../platform/ids.ts'
+import { isId, type NewId } from '../../platform/ids.ts'
 import { toJsonText } from '../../platform/json.ts'
 import type { Tables } from '../../platform/tables.ts'
 
@@ -30,14 +30,17 @@ export function recordAudit(tx: Tx, organizationId: string, entry: AuditEntry, n
   )
 }
 
+/** An entry with what its actor is called now, where that is a person or a key. */
+export type NamedAuditRow = AuditRow & { readonly actor_name: string | null }
+
 /** Newest first, from before `before` on. */
 export async function listAuditEntries(
   tx: Tx,
   organizationId: string,
   before: string | null,
   limit: number,
-): Promise<AuditRow[]> {
-  return tx
+): Promise<NamedAuditRow[]> {
+  const rows = await tx
     .selectFrom('audit_entries')
     .selectAll()
     .where(listedIn(organizationId))
@@ -45,6 +48,7 @@ export async function listAuditEntries(
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
+  return withNames(tx, organizationId, rows)
 }
 
 /** What was changed of one thing, newest first, from before `before` on. */
@@ -54,8 +58,8 @@ export async function listAuditEntriesOfSubject(
   subjectId: string,
   before: string | null,
   limit: number,
-): Promise<AuditRow[]> {
-  return tx
+): Promise<NamedAuditRow[]> {
+  const rows = await tx
     .selectFrom('audit_entries')
     .selectAll()
     .where('subject_id', '=', subjectId)
@@ -64,4 +68,24 @@ export async function listAuditEntriesOfSubject(
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
+  return withNames(tx, organizationId, rows)
+}
+
+/** The names of a page in one statement: actors of a kind are few, and entries many. */
+async function withNames(tx: Tx, organizationId: string, rows: readonly AuditRow[]): Promise<NamedAuditRow[]> {
+  const idsOf = (type: string) => [
+    ...new Set(rows.filter((row) => row.actor_type === type && isId(row.actor_id)).map((row) => row.actor_id)),
+  ]
+  const [members, keys] = [idsOf('member'), idsOf('api_key')]
+  if (members.length + keys.length === 0) return rows.map((row) => ({ ...row, actor_name: null }))
+  const named = await send<{ id: string; name: string }>(
+    tx,
+    sql`select m.id, u.name from members as m join auth."user" as u on u.id = m.user_id
+      where m.id = any (${members}::uuid[]) and m.organization_id = ${organizationId}::uuid
+      union all
+      select k.id, k.name from api_keys as k
+      where k.id = any (${keys}::uuid[]) and k.organization_id = ${organizationId}::uuid`,
+  )
+  const names = new Map(named.map(({ id, name }) => [id, name]))
+  return rows.map((row) => ({ ...row, actor_name: names.get(row.actor_id) ?? null }))
 }

@@ -6,4 +6,10 @@
  */
 
 export { createEndpointDirectory, type Endpoint, type EndpointDirectory } from './endpoints.ts'
-export { createIntegration, type IntegrationInput } from './integrations.ts'
+export {
+  changeIntegration,
+  createIntegration,
+  type Integration,
+  type IntegrationInput,
+  readIntegrations,
+} from './integrations.ts'

@@ -41,6 +41,59 @@ export async function findEndpointOwner(db: Db, endpointId: string) {
   return row
 }
 
+export interface IntegrationRow {
+  readonly id: string
+  readonly provider: string
+  readonly label: string
+  readonly settings: Buffer
+  readonly is_enabled: boolean
+  readonly created_at: Date
+  readonly endpoint_id: string
+}
+
+function integrations(tx: Tx, organizationId: string) {
+  return tx
+    .selectFrom('integrations as i')
+    .innerJoin('webhook_endpoints as e', (join) =>
+      join.onRef('e.integration_id', '=', 'i.id').onRef('e.organization_id', '=', 'i.organization_id'),
+    )
+    .select(['i.id', 'i.provider', 'i.label', 'i.settings', 'i.is_enabled', 'i.created_at', 'e.id as endpoint_id'])
+    .where('i.organization_id', '=', organizationId)
+}
+
+/** All senders of the organisation with their addresses, oldest first. */
+export async function listIntegrations(
+  tx: Tx,
+  organizationId: string,
+  after: string | null,
+  limit: number,
+): Promise<IntegrationRow[]> {
+  return integrations(tx, organizationId)
+    .where('i.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .$if(after !== null, (query) => query.where('i.id', '>', after ?? ''))
+    .orderBy('i.id')
+    .limit(limit)
+    .execute()
+}
+
+/** Locked, so that of two changes the second builds on the first. */
+export async function lockIntegration(tx: Tx, organizationId: string, id: string): Promise<IntegrationRow | undefined> {
+  return integrations(tx, organizationId).where('i.id', '=', id).forUpdate('i').executeTakeFirst()
+}
+
+export async function updateIntegration(
+  tx: Tx,
+  organizationId: string,
+  row: { id: string; label: string; settings: Buffer; isEnabled: boolean },
+): Promise<void> {
+  await tx
+    .updateTable('integrations')
+    .set({ label: row.label, settings: row.settings, is_enabled: row.isEnabled })
+    .where('id', '=', row.id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
 export async function findIntegration(tx: Tx, organizationId: string, id: string) {
   return tx
     .selectFrom('integrations')

@@ -1,9 +1,9 @@
-import { apiKey } from '@better-auth/api-key'
-import { type BetterAuthOptions, betterAuth, getCurrentAdapter } from 'better-auth'
-import { organization } from 'better-auth/plugins'
-import { createAccessControl } from 'better-auth/plugins/access'
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '@einmal/contract'
+import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { twoFactor } from 'better-auth/plugins/two-factor'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
+import type { OfficeAddress } from './office-address.ts'
 
 /** The part of the server's log that this module writes to. */
 interface AuthLog {
@@ -15,60 +15,34 @@ interface AuthLog {
 export interface AuthSettings {
   /** A pool of its own, connected as `einmal_auth`: no other role may read password hashes and sessions. */
   readonly pool: Pool
-  /** Where people reach the office, such as `https://office.example.org`; `https` makes the cookies secure. */
-  readonly baseUrl: string
+  /** Where people reach the office; `https` makes the cookies secure. */
+  readonly address: OfficeAddress
   /** Signs the session cookies; every server of one office needs the same. */
   readonly secret: string
-  /** Every origin people use, each spelled out: `localhost` and `127.0.0.1` are two. */
-  readonly trustedOrigins: readonly string[]
+  /** Sends the link for a new password; must not keep its caller waiting, or the time would tell who has an account. */
+  readonly sendResetLink: (person: { email: string }, token: string, acceptLanguage: string | undefined) => void
+  /** Told when somebody has set a new password by such a link, with the request that did it. */
+  readonly onPasswordReset: (person: { email: string }, request: Request | undefined) => Promise<void>
   readonly log: AuthLog
 }
 
-const access = createAccessControl({
-  organization: ['update', 'delete'],
-  member: ['create', 'update', 'delete'],
-  invitation: ['create', 'cancel'],
-  apiKey: ['create', 'read', 'update', 'delete'],
-})
-
-/**
- * What each role may do with the organisation itself; a right to money, messages and the rest is added here together
- * with the route that asks for it. `roles[role].authorize({ apiKey: ['create'] })` checks one without a database.
- */
-const roles = {
-  owner: access.newRole({
-    organization: ['update', 'delete'],
-    member: ['create', 'update', 'delete'],
-    invitation: ['create', 'cancel'],
-    apiKey: ['create', 'read', 'update', 'delete'],
-  }),
-  admin: access.newRole({
-    organization: ['update'],
-    member: ['create', 'update', 'delete'],
-    invitation: ['create', 'cancel'],
-    apiKey: ['create', 'read', 'update', 'delete'],
-  }),
-  accountant: access.newRole({}),
-  agent: access.newRole({}),
-  viewer: access.newRole({}),
-}
-
-export type Role = keyof typeof roles
-
 /** The header in which we tell better-auth who is calling; `auth-routes.ts` sets it and drops whatever the client sent. */
 export const CLIENT_IP_HEADER = 'x-client-ip'
+
+/** So long a link for a new password is good. */
+const RESET_SECONDS = 60 * 60
 
 /**
  * The plain options. Hand these, not an instance, to `getMigrations`: an instance compares the tables with the
  * database as soon as it is made, and complains while they are not there yet.
  */
 export function authOptions(settings: AuthSettings) {
-  const { pool, baseUrl, secret, trustedOrigins, log } = settings
+  const { pool, address, secret, sendResetLink, onPasswordReset, log } = settings
   return {
     appName: 'Einmal',
-    baseURL: baseUrl,
+    baseURL: address.baseUrl,
     secret,
-    trustedOrigins: [...trustedOrigins],
+    trustedOrigins: async () => [...address.trustedOrigins],
     database: {
       db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
       type: 'postgres',
@@ -79,16 +53,33 @@ export function authOptions(settings: AuthSettings) {
       enabled: true,
       // A back office has no open door: people come in by invitation or as the owner of a new organisation.
       disableSignUp: true,
+      minPasswordLength: PASSWORD_LENGTH_MIN,
+      maxPasswordLength: PASSWORD_LENGTH_MAX,
+      resetPasswordTokenExpiresIn: RESET_SECONDS,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: async ({ user, token }, request) =>
+        sendResetLink(user, token, request?.headers.get('accept-language') ?? undefined),
+      onPasswordReset: ({ user }, request) => onPasswordReset(user, request),
     },
-    // The cached cookie would keep saying "no organisation" for its whole life after one was chosen.
-    session: { cookieCache: { enabled: false } },
+    // What opens an account for an hour is stored as a hash, like everything else that does.
+    verification: { storeIdentifier: 'hashed' },
+    session: {
+      // The cached cookie would keep saying "no organisation" for its whole life after one was chosen.
+      cookieCache: { enabled: false },
+      additionalFields: { activeOrganizationId: { type: 'string', required: false, input: false } },
+    },
     rateLimit: {
-      // Off outside of production unless told; it is what slows down the guessing of passwords. Counts per process.
+      // Off outside of production unless told. Counts per process, by address; how often a password may be guessed is counted in
+      // the database, by `sign-in-attempts.ts`, and would lock out a whole office here.
       enabled: true,
+      customRules: { '/sign-in/email': false, '/get-session': false },
     },
     advanced: {
+      cookiePrefix: 'einmal',
       database: { generateId: 'uuid' },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
+      // A link from elsewhere opens a page, which is the same for everybody; only what the page asks for is sent with cookies.
+      defaultCookieAttributes: { sameSite: 'strict' },
       // Spelled out, because a mere NODE_ENV=test or TEST=1 in the environment would switch both checks off.
       disableOriginCheck: false,
       disableCSRFCheck: false,
@@ -104,49 +95,11 @@ export function authOptions(settings: AuthSettings) {
         write.call(log, message, { component: 'auth', ...errorFields(details) })
       },
     },
-    databaseHooks: {
-      session: {
-        create: {
-          // Chosen at sign-in, so that no first request meets a session that belongs to nobody.
-          before: async (session, context) => {
-            if (context === null) return
-            const adapter = await getCurrentAdapter(context.context.adapter)
-            const [first] = await adapter.findMany<{ organizationId: string }>({
-              model: 'member',
-              where: [{ field: 'userId', value: session.userId }],
-              sortBy: { field: 'createdAt', direction: 'asc' },
-              limit: 1,
-            })
-            return { data: { ...session, activeOrganizationId: first?.organizationId ?? null } }
-          },
-        },
-      },
-    },
-    plugins: [
-      organization({
-        ac: access,
-        roles,
-        creatorRole: 'owner',
-        allowUserToCreateOrganization: false,
-        // The facts of an organisation outlive every wish to be rid of it, and they name it without a foreign key.
-        disableOrganizationDeletion: true,
-      }),
-      apiKey({
-        references: 'organization',
-        // The prefix lets secret scanners find a key that somebody published.
-        defaultPrefix: 'einmal_',
-        // Stored in the clear so that a person can tell keys apart: the prefix and five characters.
-        startingCharactersConfig: { charactersLength: 12 },
-        requireName: true,
-        maximumNameLength: 100,
-        // Ten requests a day by default; ours are limited where the work is done.
-        rateLimit: { enabled: false },
-      }),
-    ],
+    plugins: [twoFactor({ issuer: 'Einmal' })],
   } satisfies BetterAuthOptions
 }
 
-/** Sign-in, sessions, organisations and the making of API keys, on the tables of schema `auth`. */
+/** Sign-in, passwords, second factors and sessions, on the tables of schema `auth`. */
 export function createAuth(settings: AuthSettings) {
   return betterAuth(authOptions(settings))
 }

@@ -1,24 +1,337 @@
-/** What the queries need of a database: the platform's `Db` is one, connected as `einmal_office`. */
-export interface MembersDatabase {
-  query<R>(text: string, values: unknown[]): Promise<R[]>
+import type { Selectable } from 'kysely'
+import { type Db, listedIn, send, sql, type Tx } from '../../platform/database.ts'
+import type { Tables } from '../../platform/tables.ts'
+import type { Role } from './roles.ts'
+
+export type ApiKeyRow = Selectable<Tables['api_keys']>
+export type InvitationRow = Selectable<Tables['invitations']>
+
+/** A person in an organisation. */
+export interface Member {
+  readonly id: string
+  readonly userId: string
+  readonly name: string
+  readonly email: string
+  readonly role: Role
+  readonly joinedAt: Date
+  readonly hasTwoFactor: boolean
 }
 
-export interface ApiKeyRow {
-  readonly id: string
-  readonly name: string | null
+/** An organisation as one of its members sees it. */
+export interface Membership {
   readonly organizationId: string
-  readonly enabled: boolean | null
-  readonly expiresAt: Date | null
-  readonly permissions: string | null
+  readonly organizationName: string
+  readonly memberId: string
+  readonly role: Role
+}
+
+function members(tx: Tx, organizationId: string) {
+  return tx
+    .selectFrom('members as m')
+    .innerJoin('auth.user as u', 'u.id', 'm.user_id')
+    .select([
+      'm.id',
+      'm.user_id as userId',
+      'u.name',
+      'u.email',
+      'm.role',
+      'm.joined_at as joinedAt',
+      'u.twoFactorEnabled as hasTwoFactor',
+    ])
+    .where('m.organization_id', '=', organizationId)
+    .where('m.removed_at', 'is', null)
+}
+
+const toMember = <Row extends { hasTwoFactor: boolean | null }>(row: Row) => ({
+  ...row,
+  hasTwoFactor: row.hasTwoFactor === true,
+})
+
+/** Who belongs to the organisation, in the order in which they came. */
+export async function listMembers(
+  tx: Tx,
+  organizationId: string,
+  after: string | null,
+  limit: number,
+): Promise<Member[]> {
+  const rows = await members(tx, organizationId)
+    .where('m.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .$if(after !== null, (query) => query.where('m.id', '>', after ?? ''))
+    .orderBy('m.id')
+    .limit(limit)
+    .execute()
+  return rows.map(toMember)
+}
+
+/** A member by their id; nobody who has left. */
+export async function findMember(tx: Tx, organizationId: string, id: string): Promise<Member | undefined> {
+  const row = await members(tx, organizationId).where('m.id', '=', id).executeTakeFirst()
+  return row && toMember(row)
+}
+
+export async function findMemberOfUser(tx: Tx, organizationId: string, userId: string): Promise<Member | undefined> {
+  const row = await members(tx, organizationId).where('m.user_id', '=', userId).executeTakeFirst()
+  return row && toMember(row)
+}
+
+/** The member with this address. */
+export async function findMemberByEmail(tx: Tx, organizationId: string, email: string): Promise<Member | undefined> {
+  const row = await members(tx, organizationId).where('u.email', '=', email).executeTakeFirst()
+  return row && toMember(row)
+}
+
+/** Ids of all owners, locked in the order of their ids. */
+export async function lockOwners(tx: Tx, organizationId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('members')
+    .select('id')
+    .where(listedIn(organizationId))
+    .where('role', '=', 'owner')
+    .where('removed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+export async function lockMember(tx: Tx, organizationId: string, id: string): Promise<void> {
+  await tx
+    .selectFrom('members')
+    .select('id')
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .forUpdate()
+    .execute()
+}
+
+export async function setMemberRole(tx: Tx, organizationId: string, id: string, role: Role): Promise<void> {
+  await tx
+    .updateTable('members')
+    .set({ role })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+export async function setMemberRemoved(tx: Tx, organizationId: string, id: string, now: Date): Promise<void> {
+  await tx
+    .updateTable('members')
+    .set({ removed_at: now })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+/** Makes a person a member; who was one before is the same member again, with this role. Returns the member's id. */
+export async function upsertMember(
+  tx: Tx,
+  row: { id: string; organizationId: string; userId: string; role: Role; now: Date },
+): Promise<string> {
+  const [member] = await send<{ id: string }>(
+    tx,
+    sql`insert into members (id, organization_id, user_id, role, joined_at)
+      values (${row.id}, ${row.organizationId}, ${row.userId}, ${row.role}, ${row.now.toISOString()})
+      on conflict (user_id, organization_id) do update set role = excluded.role, joined_at = excluded.joined_at,
+        removed_at = null
+      returning id`,
+  )
+  if (member === undefined) throw new Error('a member was written and is not there')
+  return member.id
+}
+
+export async function insertApiKey(tx: Tx, row: ApiKeyRow): Promise<void> {
+  await tx.insertInto('api_keys').values(row).execute()
 }
 
 /** The key with this hash, whatever its state, so that the caller's clock decides whether it has expired. */
-export async function selectApiKeyByHash(db: MembersDatabase, hash: string): Promise<ApiKeyRow | null> {
-  const rows = await db.query<ApiKeyRow>(
-    `select id, name, "referenceId" as "organizationId", enabled, "expiresAt", permissions
-     from auth.apikey
-     where key = $1`,
-    [hash],
-  )
-  return rows[0] ?? null
+export async function findApiKeyByHash(tx: Tx, organizationId: string, hash: string): Promise<ApiKeyRow | null> {
+  const row = await tx
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('hash', '=', hash)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function findApiKeyById(tx: Tx, organizationId: string, id: string): Promise<ApiKeyRow | undefined> {
+  return tx
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+export async function lockApiKey(tx: Tx, organizationId: string, id: string): Promise<ApiKeyRow | undefined> {
+  return tx
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function setApiKeyRevoked(tx: Tx, organizationId: string, id: string, now: Date): Promise<void> {
+  await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: now })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+/** The keys of the organisation with who made them, oldest first, revoked ones too. */
+export async function listApiKeys(
+  tx: Tx,
+  organizationId: string,
+  after: string | null,
+  limit: number,
+): Promise<(ApiKeyRow & { creator_name: string | null })[]> {
+  return tx
+    .selectFrom('api_keys as k')
+    .leftJoin('members as m', (join) =>
+      join.onRef('m.id', '=', 'k.created_by').onRef('m.organization_id', '=', 'k.organization_id'),
+    )
+    .leftJoin('auth.user as u', 'u.id', 'm.user_id')
+    .selectAll('k')
+    .select('u.name as creator_name')
+    .where('k.organization_id', '=', organizationId)
+    .where('k.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .$if(after !== null, (query) => query.where('k.id', '>', after ?? ''))
+    .orderBy('k.id')
+    .limit(limit)
+    .execute()
+}
+
+export async function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
+  await tx.insertInto('invitations').values(row).execute()
+}
+
+export type ListedInvitation = InvitationRow & { readonly inviter_name: string }
+
+function invitations(tx: Tx, organizationId: string) {
+  return tx
+    .selectFrom('invitations as i')
+    .innerJoin('members as m', (join) =>
+      join.onRef('m.id', '=', 'i.invited_by').onRef('m.organization_id', '=', 'i.organization_id'),
+    )
+    .innerJoin('auth.user as u', 'u.id', 'm.user_id')
+    .selectAll('i')
+    .select('u.name as inviter_name')
+    .where('i.organization_id', '=', organizationId)
+}
+
+/** Newest first, ended ones too, from before `before` on. */
+export async function listInvitations(
+  tx: Tx,
+  organizationId: string,
+  before: string | null,
+  limit: number,
+): Promise<ListedInvitation[]> {
+  return invitations(tx, organizationId)
+    .where('i.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .$if(before !== null, (query) => query.where('i.id', '<', before ?? ''))
+    .orderBy('i.id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+export async function lockInvitation(tx: Tx, organizationId: string, id: string): Promise<InvitationRow | undefined> {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function findInvitation(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+): Promise<ListedInvitation | undefined> {
+  return invitations(tx, organizationId).where('i.id', '=', id).executeTakeFirst()
+}
+
+/** The one that nobody has accepted or cancelled, also when its time is over. */
+export async function lockOpenInvitation(
+  tx: Tx,
+  organizationId: string,
+  email: string,
+): Promise<InvitationRow | undefined> {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('email', '=', email)
+    .where('organization_id', '=', organizationId)
+    .where('accepted_at', 'is', null)
+    .where('cancelled_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+/** By its link, locked: whoever else has the link waits until it is decided what becomes of it. */
+export async function lockInvitationByLink(
+  tx: Tx,
+  organizationId: string,
+  linkHash: string,
+): Promise<InvitationRow | undefined> {
+  return tx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('link_hash', '=', linkHash)
+    .where('organization_id', '=', organizationId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function setInvitationLink(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  link: { hash: string; expiresAt: Date },
+): Promise<void> {
+  await tx
+    .updateTable('invitations')
+    .set({ link_hash: link.hash, expires_at: link.expiresAt })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+export async function setInvitationCancelled(tx: Tx, organizationId: string, id: string, now: Date): Promise<void> {
+  await tx
+    .updateTable('invitations')
+    .set({ cancelled_at: now })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+export async function setInvitationAccepted(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  accepted: { memberId: string; now: Date },
+): Promise<void> {
+  await tx
+    .updateTable('invitations')
+    .set({ accepted_at: accepted.now, accepted_by: accepted.memberId })
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .execute()
+}
+
+/** True where some organisation is there; outside any, as the server's role or the door's. */
+export async function hasOrganization(db: Db): Promise<boolean> {
+  const rows = await db.query('select 1 from organizations limit 1', [])
+  return rows.length > 0
+}
+
+export async function findOrganizationName(tx: Tx, organizationId: string): Promise<string> {
+  const row = await tx.selectFrom('organizations').select('name').where('id', '=', organizationId).executeTakeFirst()
+  return row?.name ?? ''
 }

@@ -17,11 +17,12 @@ export interface Notification {
 
 /** User ids of everybody who is told what happens in the organisation. */
 export async function listRecipients(tx: Tx, organizationId: string): Promise<string[]> {
-  const rows = await send<{ userId: string }>(
+  const rows = await send<{ user_id: string }>(
     tx,
-    sql`select "userId" from auth.member where "organizationId" = ${organizationId}::uuid order by "userId"`,
+    sql`select user_id from members where organization_id = ${organizationId}::uuid
+      and id <> '00000000-0000-0000-0000-000000000000' and removed_at is null order by user_id`,
   )
-  return rows.map((row) => row.userId)
+  return rows.map((row) => row.user_id)
 }
 
 /** Tells each member once, in one statement that is sent and not awaited. */
@@ -35,14 +36,14 @@ export function recordNotifications(
   void send(
     tx,
     sql`insert into notifications (id, organization_id, recipient_id, key, type, event_id, data, recorded_at)
-      select u.id, ${organizationId}::uuid, m."userId", u.key, u.type, u.event_id, u.data::json,
+      select u.id, ${organizationId}::uuid, m.user_id, u.key, u.type, u.event_id, u.data::json,
         ${now.toISOString()}::timestamptz
-      from auth.member as m
+      from members as m
       cross join unnest(${notifications.map((each) => each.id)}::uuid[], ${notifications.map((each) => each.key)}::text[],
         ${notifications.map((each) => each.type)}::text[], ${notifications.map((each) => each.eventId)}::uuid[],
         ${notifications.map((each) => toJsonText(each.data))}::text[]) as u (id, key, type, event_id, data)
-      where m."organizationId" = ${organizationId}::uuid
-      order by m."userId", u.key
+      where m.organization_id = ${organizationId}::uuid and m.id <> '00000000-0000-0000-0000-000000000000' and m.removed_at is null
+      order by m.user_id, u.key
       on conflict (recipient_id, key, organization_id) do nothing`,
   )
 }
