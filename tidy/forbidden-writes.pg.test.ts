@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestOffice, startServer, type TestOffice, type TestServer } from '../apps/office/test/support/office.ts'
+import { NO_RIGHT, nameRefusal } from '../apps/office/test/support/refusal.ts'
 import { type ForeignKey, foreignWrite, type KeptBooks, keepBooks } from './kept-books.ts'
 
 let office: TestOffice
@@ -33,7 +34,6 @@ afterAll(async () => {
 /** What refuses where the row is there and no right is missing: a policy that does not show it to a writer. */
 const UNCHANGED = 'changes no row'
 const ALLOWED = 'allowed'
-const NO_RIGHT = 'no right'
 
 /** Statements of one transaction, the last of which is refused, unless nothing is. */
 interface Write {
@@ -84,11 +84,7 @@ async function refusalOf(
     await as.query('set constraints all immediate')
     return rowCount === 0 ? UNCHANGED : ALLOWED
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error
-    if (error.code !== '42501') return error.constraint ?? `${error.code} ${error.message}`
-    if (!/row-level security/.test(error.message)) return NO_RIGHT
-    const name = /policy "(\w+)"/.exec(error.message)?.[1]
-    return name === undefined ? 'policy' : `policy ${name}`
+    return nameRefusal(error)
   } finally {
     await as.query('rollback')
   }
