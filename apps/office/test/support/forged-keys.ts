@@ -32,7 +32,10 @@ export async function findForgedKeys(trial: Trial, known: KnownKeys): Promise<st
   const findings: string[] = []
   for (const key of trial.keys) {
     if (key.referencedOrganization === null) {
-      if (!known.ownerless.has(key.referenced)) findings.push(`${key.name}: whose are the rows of ${key.referenced}?`)
+      if (known.ownerless.has(key.referenced)) continue
+      findings.push(
+        `${key.name}: whose are the rows of ${key.referenced}? List it as ownerless with a reason, or carry the organisation`,
+      )
       continue
     }
     const sources = await listSources(trial, key)
@@ -40,8 +43,9 @@ export async function findForgedKeys(trial: Trial, known: KnownKeys): Promise<st
     for (const forgery of await listForgeries(trial, key)) {
       const finding = await findAccepted(sources, forgery)
       const isExcused = notInserted && forgery.write.startsWith('insert by the server')
-      if (isExcused && finding === null) findings.push(`${key.name}: needs no exception`)
-      if (!isExcused && finding !== null) findings.push(`${key.name}: ${forgery.write}: ${finding}`)
+      if (isExcused && finding?.isTried !== false) findings.push(`${key.name}: needs no exception`)
+      if (finding !== null && (finding.isTried || !isExcused))
+        findings.push(`${key.name}: ${forgery.write}: ${finding.text}`)
     }
   }
   return findings
@@ -74,43 +78,49 @@ async function listForgeries(trial: Trial, key: ForeignKey): Promise<Forgery[]> 
       proves: isOwn ? (refusedBy) => refusedBy === 'policy' : byKeyOrPolicy,
     })
   }
-  const changeable = plainColumns(key).filter(({ isChangeable }) => isChangeable)
   // Where the column that tells rows apart stays as it is, no update reaches another row.
   if (key.columns[0]?.isChangeable === true) {
     forgeries.push({
       write: 'update by the server',
-      run: (source, values) =>
-        pointElsewhere(
-          trial,
-          key,
-          changeable.map(({ name }) => name),
-          source,
-          values,
-        ),
-      right: await listTargets(trial, key, trial.ours, changeable),
-      forged: await listTargets(trial, key, trial.theirs, changeable),
+      run: (source, values) => pointElsewhere(trial, key, source, values),
+      right: await listTargets(trial, key, trial.ours, plainColumns(key)),
+      forged: theirs,
       proves: byKeyOrPolicy,
     })
   }
   return forgeries
 }
 
+interface Finding {
+  /** False: no right value is accepted, so that the refusal of a forged one would say nothing. */
+  readonly isTried: boolean
+  readonly text: string
+}
+
 /** Shows first that a right value is accepted, then that a forged one is not; and that no accident refused it. */
 async function findAccepted(
   sources: readonly SourceRow[],
   { run, right, forged, proves }: Forgery,
-): Promise<string | null> {
+): Promise<Finding | null> {
   const refusals = new Set<string>()
   const source = await firstAccepted(sources, right, run, refusals)
-  if (source === null) return `no right value is accepted (${[...refusals].join(', ') || 'there is no row to try'})`
+  if (source === null) {
+    return {
+      isTried: false,
+      text: `no right value is accepted (${[...refusals].join(', ') || 'there is no row to try'})`,
+    }
+  }
   refusals.clear()
   for (const values of forged) {
     const outcome = await run(source, values)
-    if (!('refusedBy' in outcome)) return `a row of another organisation is accepted (${values})`
-    if (proves(outcome.refusedBy)) return null
+    if ('rowCount' in outcome && outcome.rowCount > 0) {
+      return { isTried: true, text: `a row of another organisation is accepted (${values})` }
+    }
+    if ('refusedBy' in outcome && proves(outcome.refusedBy)) return null
     refusals.add(describeOutcome(outcome))
   }
-  return `no forged value came as far as the key (${[...refusals].join(', ') || 'they have no row to point at'})`
+  const why = [...refusals].join(', ') || 'they have no row to point at'
+  return { isTried: true, text: `no forged value came as far as the key (${why})` }
 }
 
 async function firstAccepted(
@@ -145,20 +155,21 @@ function writeAgain(
   })
 }
 
-function pointElsewhere(
-  trial: Trial,
-  { table }: ForeignKey,
-  columns: readonly string[],
-  source: SourceRow,
-  values: string,
-): Promise<Outcome> {
+/** Touches no row where a column that the server may not change would have to be another. */
+function pointElsewhere(trial: Trial, key: ForeignKey, source: SourceRow, values: string): Promise<Outcome> {
   const { client } = trial
-  const list = columns.join(', ')
+  const columnsWhere = (isChangeable: boolean) =>
+    plainColumns(key)
+      .filter((column) => column.isChangeable === isChangeable)
+      .map(({ name }) => name)
+  const changed = columnsWhere(true).join(', ')
+  const kept = columnsWhere(false).map((name) => `and t.${name} = v.${name}`)
+  const from = `jsonb_populate_record(null::${key.table}, $1::jsonb) as v`
   return attempt(client, async () => {
     await becomeServer(client, trial.ours)
     return client.query(
-      `update ${table} set (${list}) = (select ${list} from jsonb_populate_record(null::${table}, $1::jsonb))
-       where ctid = $2::tid`,
+      `update ${key.table} as t set (${changed}) = (select ${changed} from ${from})
+       where t.ctid = $2::tid and exists (select from ${from} where true ${kept.join(' ')})`,
       [values, source.ctid],
     )
   })

@@ -44,7 +44,8 @@ const isTenant = (relation: string) => `${relation}.relkind in ('r', 'p')
 export async function listTenantTables(client: pg.ClientBase): Promise<TenantTable[]> {
   const { rows } = await client.query<TenantTable>(`
     select t.oid::regclass::text as name, ${organizationOf('t.oid')} as organization,
-      array(select quote_ident(a.attname) from pg_index as i join pg_attribute as a on a.attrelid = t.oid and a.attnum = any(i.indkey)
+      array(select quote_ident(a.attname) from pg_index as i
+        join pg_attribute as a on a.attrelid = t.oid and a.attnum = any(i.indkey)
         where i.indrelid = t.oid and i.indisprimary order by a.attnum) as "primaryKey",
       array(select quote_ident(a.attname) from pg_attribute as a where a.attrelid = t.oid and a.attnum > 0
         and not a.attisdropped and a.attgenerated = '' and a.attidentity <> 'a' order by a.attnum) as columns

@@ -7,7 +7,8 @@ const FIXTURE = 'apps/office/test/support/two-organizations.ts'
 /** Tables in which nothing can be shown, because an organisation has no row in them. */
 export async function findMissingRows(trial: Trial): Promise<string[]> {
   const findings: string[] = []
-  for (const { name, organization } of trial.tables) {
+  for (const { name, organization, primaryKey } of trial.tables) {
+    if (primaryKey.length === 0) findings.push(`${name} has no primary key`)
     if (organization === null) {
       findings.push(`${name} has row-level security, and no column that says whose a row is`)
       continue
@@ -34,8 +35,8 @@ export async function findReadableRows(trial: Trial): Promise<string[]> {
       if (seen !== own) findings.push(`${name}: ${seen} of our ${own} rows can be read`)
       const foreign = await countOf(trial, name, `${organization} is distinct from $1`, [trial.ours])
       if (foreign > 0) findings.push(`${name}: ${foreign} rows of others can be read`)
-      if ((await countOf(trial, name, hasKeyOf(table), [row])) > 0)
-        findings.push(`${name}: their row can be read by its key`)
+      const byKey = await countOf(trial, name, hasKeyOf(table), [row])
+      if (byKey > 0) findings.push(`${name}: their row can be read by its key`)
     })
     await takeBack(trial.client, async () => {
       await becomeServer(trial.client, null)
