@@ -119,7 +119,7 @@ test('no row of another organisation can be written, changed, taken over or dele
   expect(await trial(findWritableRows)).toEqual([])
 })
 
-test('an id of another organisation is refused in every foreign key, by the key or a policy, where the right one is not', async () => {
+test('in every foreign key another organisation’s id is refused, by the key or a policy, and the right one is not', async () => {
   expect(await trial(forgedKeys)).toEqual([])
 })
 
