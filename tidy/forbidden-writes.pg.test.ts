@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestOffice, startServer, type TestOffice, type TestServer } from '../apps/office/test/support/office.ts'
+import { NO_RIGHT, nameRefusal } from '../apps/office/test/support/refusal.ts'
 import { type KeptBooks, keepBooks } from './kept-books.ts'
 
 let office: TestOffice
@@ -33,7 +34,6 @@ afterAll(async () => {
 /** What refuses where the row is there and no right is missing: a policy that does not show it to a writer. */
 const UNCHANGED = 'changes no row'
 const ALLOWED = 'allowed'
-const NO_RIGHT = 'no right'
 
 /** Statements of one transaction, the last of which is refused, unless nothing is. */
 interface Write {
@@ -66,31 +66,23 @@ function chapter(title: string, tests: (refuses: (write: string, writes: readonl
 }
 
 /** Runs statements as the server would, for our organisation, and takes them back. Returns what refused the last one. */
-async function refusalOf(
-  statements: readonly string[],
-  values: unknown[] = [],
-  as: pg.ClientBase = client,
-): Promise<string> {
-  await as.query('begin')
+async function refusalOf(statements: readonly string[], values: unknown[] = []): Promise<string> {
+  await client.query('begin')
   try {
-    await as.query(`set local einmal.organization_id = '${ours.organization.organizationId}'`)
+    await client.query(`set local einmal.organization_id = '${ours.organization.organizationId}'`)
     let rowCount: number | null = 0
     for (const [index, text] of statements.entries()) {
       const isLast = index === statements.length - 1
-      const result = await as.query(text, isLast ? values : [])
+      const result = await client.query(text, isLast ? values : [])
       rowCount = result.rowCount
     }
     // What is looked at only at the commit is looked at here.
-    await as.query('set constraints all immediate')
+    await client.query('set constraints all immediate')
     return rowCount === 0 ? UNCHANGED : ALLOWED
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error
-    if (error.code !== '42501') return error.constraint ?? `${error.code} ${error.message}`
-    if (!/row-level security/.test(error.message)) return NO_RIGHT
-    const name = /policy "(\w+)"/.exec(error.message)?.[1]
-    return name === undefined ? 'policy' : `policy ${name}`
+    return nameRefusal(error)
   } finally {
-    await as.query('rollback')
+    await client.query('rollback')
   }
 }
 

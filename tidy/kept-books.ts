@@ -1,6 +1,5 @@
 /** Books to try forbidden writes on: one row of each kind, made by the server itself wherever it can. */
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
 import { deliver, stripePaid, type TestOffice, type TestOrganization } from '../apps/office/test/support/office.ts'
 import { callApi } from '../apps/office/test/support/storm.ts'
 
