@@ -85,6 +85,8 @@ export const doorRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { door, c
       const { token, name, password } = request.body
       let guest: Guest
       if (name !== undefined && password !== undefined) {
+        // First: hashing a password is work, and nobody gets it done without an invitation.
+        await readOffer(door.db, token, clock.now())
         guest = { name, passwordHash: await hashPassword(door, password) }
       } else {
         const found = await findPerson(door, toWebHeaders(request))

@@ -142,8 +142,10 @@ async function prepareDemo(
 ): Promise<void> {
   const known = await readDemoFile(config.dataDir)
   if (known === null) {
-    await writeDemoFile(config.dataDir, await seedDemo(parts, url))
-    print(`Demo organisation made; its key and addresses stand in ${join(config.dataDir, 'demo.json')}`)
+    const demo = await seedDemo(parts, url)
+    await writeDemoFile(config.dataDir, demo)
+    print(`Demo organisation made. Sign in as ${demo.owner.email}; the password, an API key and the addresses of senders`)
+    print(`stand in ${join(config.dataDir, 'demo.json')}`)
   } else if (known.url !== url) {
     await writeDemoFile(config.dataDir, { ...known, url })
   }
