@@ -1,11 +1,12 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Act } from '../platform/api/act.ts'
 import { texts } from '../platform/language/language.ts'
 import { useTexts } from '../platform/language/language-context.tsx'
+import { Dialog } from './dialog.tsx'
 import { ErrorNote } from './error-note.tsx'
 
-const words = texts({ cancel: 'Cancel', close: 'Close' }, { cancel: 'Abbrechen', close: 'Schließen' })
+const words = texts({ cancel: 'Cancel' }, { cancel: 'Abbrechen' })
 
 interface Props {
   readonly isOpen: boolean
@@ -27,12 +28,12 @@ export function ConfirmDialog({ isOpen, onClose, title, text, confirm, act, onCo
     onClose()
   }
   return (
-    <Modal opened={isOpen} onClose={close} title={title} closeButtonProps={{ 'aria-label': say('close') }}>
+    <Dialog isOpen={isOpen} onClose={close} title={title}>
       <Stack>
         <Text>{text}</Text>
         <ErrorNote error={act.error} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
+          <Button variant="default" onClick={close} data-autofocus>
             {say('cancel')}
           </Button>
           <Button color="red.9" loading={act.isPending} onClick={onConfirm}>
@@ -40,6 +41,6 @@ export function ConfirmDialog({ isOpen, onClose, title, text, confirm, act, onCo
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   )
 }

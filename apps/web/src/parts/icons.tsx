@@ -47,19 +47,8 @@ export const ChevronIcon = drawn('M6 9l6 6 6-6')
 export const CheckIcon = drawn('M5 12.500l4.5 4.500L19 7.5')
 export const CopyIcon = drawn('M9 9h11v11H9z', 'M5 15H4V4h11v1')
 export const PlusIcon = drawn('M12 5v14', 'M5 12h14')
-export const MailIcon = drawn('M3 6h18v12H3z', 'M3 7l9 7 9-7')
 export const LeaveIcon = drawn('M10 4H4v16h6', 'M9 12h11', 'M16 8l4 4-4 4')
 export const DocumentIcon = drawn('M6 3h8l4 4v14H6z', 'M14 3v4h4', 'M9 12h6', 'M9 16h6')
-export const OfficeIcon = drawn(
-  'M4 20V6l8-3v17',
-  'M12 9l8 2v9',
-  'M2.5 20h19',
-  'M8 8v.01',
-  'M8 12v.01',
-  'M8 16v.01',
-  'M16 14v.01',
-  'M16 17v.01',
-)
 export const ShieldIcon = drawn('M12 3l8 3v6c0 4.5-3.2 7.6-8 9-4.8-1.4-8-4.5-8-9V6z', 'M9 12l2.2 2.200L15.5 10')
 export const DownloadIcon = drawn('M12 4v11', 'M7.5 11l4.5 4.500L16.5 11', 'M4 20h16')
 export const PrintIcon = drawn('M7 8V3h10v5', 'M7 17H3.500V8h17v9H17', 'M7 14h10v7H7z')

@@ -16,6 +16,17 @@ export function formatsIn(locale: string) {
       // Under a minute all is now: seconds only make people look again.
       return unit === 'second' ? relative.format(0, 'second') : relative.format(Math.trunc(seconds / length), unit)
     },
+    /** With its currency. Exact, because the formatter reads a decimal text and no float. */
+    amount(amountMinor: number | bigint, currency: string): string {
+      const money = new Intl.NumberFormat(locale, { style: 'currency', currency })
+      const { maximumFractionDigits: digits = 2 } = money.resolvedOptions()
+      const text = String(amountMinor)
+        .replace('-', '')
+        .padStart(digits + 1, '0')
+      const whole = text.slice(0, text.length - digits)
+      const sign = amountMinor < 0 ? '-' : ''
+      return money.format(`${sign}${whole}.${text.slice(whole.length)}0` as `${number}`)
+    },
     list: (words: readonly string[]) => list.format(words),
   }
 }
