@@ -14,7 +14,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/{src,test}/**/*.test.ts', 'apps/{office,web}/src/**/*.test.ts', 'tidy/**/*.test.ts'],
+          include: [
+            'packages/*/{src,test}/**/*.test.ts',
+            'apps/{office,web}/src/**/*.test.ts',
+            'apps/office/test/*.test.ts',
+            'tidy/**/*.test.ts',
+          ],
           exclude: ['**/*.pg.test.ts', 'packages/*/test/fault/**', '**/node_modules/**'],
         },
       },

@@ -1,4 +1,5 @@
 /** The office as one HTTP application, put together from its parts. Starts nothing and listens to nothing. */
+import { join } from 'node:path'
 import swagger from '@fastify/swagger'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import {
@@ -17,9 +18,9 @@ import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/database.ts'
 import type { NewId } from './platform/ids.ts'
 import type { Log } from './platform/log.ts'
-import { installProblems } from './platform/problem.ts'
+import { installProblems, sendProblem } from './platform/problem.ts'
 import type { SecretKey } from './platform/secrets.ts'
-import { welcomePage } from './welcome.ts'
+import { allowInlineCode, screenRoutes, securityHeaders } from './web/index.ts'
 
 export interface AppParts {
   readonly db: Db
@@ -29,6 +30,10 @@ export interface AppParts {
   readonly secretKey: SecretKey
   readonly log: Log
   readonly baseUrl: string
+  /** Addresses whose word about the client's address counts; none by default. */
+  readonly trustedProxies?: readonly string[]
+  /** Where the built screens lie; that of this repository by default. */
+  readonly screensFolder?: string
 }
 
 export interface App {
@@ -36,11 +41,14 @@ export interface App {
   readonly pipeline: Pipeline
 }
 
+const builtScreens = join(import.meta.dirname, '../../web/dist')
+
 export async function createApp(parts: AppParts): Promise<App> {
-  const { db, auth, clock, newId, secretKey, log, baseUrl } = parts
+  const { db, auth, clock, newId, secretKey, log, baseUrl, trustedProxies = [] } = parts
   const pipeline = createPipeline({ db, clock, newId, kinds: [factKind(registerPayments)] })
   const metrics = createMetrics()
   const endpoints = createEndpointDirectory({ db, clock, secretKey })
+  const secure = securityHeaders(baseUrl)
 
   const http = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -50,10 +58,20 @@ export async function createApp(parts: AppParts): Promise<App> {
     genReqId: () => newId(),
     // A sender that went away must not hold up the end of the process.
     forceCloseConnections: 'idle',
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    // What cannot be routed reaches no hook.
+    frameworkErrors(error, request, reply) {
+      secure(reply)
+      sendProblem(request, reply, error)
+    },
   })
   http.setValidatorCompiler(validatorCompiler)
   http.setSerializerCompiler(serializerCompiler)
   installProblems(http)
+  http.addHook('onRequest', (_request, reply, done) => {
+    secure(reply)
+    done()
+  })
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -69,9 +87,6 @@ export async function createApp(parts: AppParts): Promise<App> {
     transformObject: jsonSchemaTransformObject,
   })
 
-  http.get('/', { schema: { hide: true } }, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(welcomePage()),
-  )
   http.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
   http.get('/readyz', { schema: { hide: true } }, async () => {
     await db.query('select 1', [])
@@ -84,11 +99,13 @@ export async function createApp(parts: AppParts): Promise<App> {
   await http.register(webhookRoutes, { db, clock, newId, pipeline, endpoints, metrics })
   await http.register(apiRoutes, { prefix: '/api/v1', db, clock, newId, pipeline, endpoints })
   await http.register(apiDocs)
+  await http.register(screenRoutes, { folder: parts.screensFolder ?? builtScreens })
   return { http, pipeline }
 }
 
 /** The contract to read in the browser. Served from here; nothing is fetched from anywhere. */
 async function apiDocs(app: FastifyInstance): Promise<void> {
+  allowInlineCode(app)
   const { default: reference } = await import('@scalar/fastify-api-reference')
   await app.register(reference, {
     routePrefix: '/api/docs',

@@ -93,7 +93,8 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
       error: (message, fields) => log.error(fields ?? {}, message),
     },
   })
-  const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl: config.baseUrl })
+  const { baseUrl, trustedProxies } = config
+  const { http, pipeline } = await createApp({ db, auth, clock, newId, secretKey, log, baseUrl, trustedProxies })
   const worker = startWorker({ db, clock, newId, log })
   stops.unshift(
     together(closerOf(http), () => worker.stop()),
