@@ -18,7 +18,7 @@ export default defineConfig({
             'packages/*/{src,test}/**/*.test.ts',
             'apps/{office,web}/src/**/*.test.ts',
             'apps/office/test/*.test.ts',
-            'tidy/**/*.test.ts',
+            '{scripts,tidy}/**/*.test.ts',
           ],
           exclude: ['**/*.pg.test.ts', 'packages/*/test/fault/**', '**/node_modules/**'],
         },
