@@ -41,6 +41,14 @@ export default defineConfig({
       { test: { name: 'plans', include: ['apps/office/test/plans/**/*.test.ts'], ...withDatabase } },
       {
         test: {
+          name: 'browser',
+          include: ['apps/office/test/browser/**/*.test.ts'],
+          ...withDatabase,
+          globalSetup: ['apps/office/test/support/browser-setup.ts', ...withDatabase.globalSetup],
+        },
+      },
+      {
+        test: {
           name: 'fault',
           include: ['apps/office/test/fault/**/*.test.ts', 'packages/*/test/fault/**/*.test.ts'],
           ...withDatabase,
