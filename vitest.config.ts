@@ -14,7 +14,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/{src,test}/**/*.test.ts', 'apps/office/src/**/*.test.ts', 'tidy/**/*.test.ts'],
+          include: [
+            'packages/*/{src,test}/**/*.test.ts',
+            'apps/{office,web}/src/**/*.test.ts',
+            'apps/office/test/*.test.ts',
+            '{scripts,tidy}/**/*.test.ts',
+          ],
           exclude: ['**/*.pg.test.ts', 'packages/*/test/fault/**', '**/node_modules/**'],
         },
       },
@@ -34,6 +39,14 @@ export default defineConfig({
       { test: { name: 'model', include: ['apps/office/test/model/**/*.test.ts'], ...withDatabase } },
       { test: { name: 'cases', include: ['apps/office/test/cases/**/*.test.ts'], ...withDatabase } },
       { test: { name: 'plans', include: ['apps/office/test/plans/**/*.test.ts'], ...withDatabase } },
+      {
+        test: {
+          name: 'browser',
+          include: ['apps/office/test/browser/**/*.test.ts'],
+          ...withDatabase,
+          globalSetup: ['apps/office/test/support/browser-setup.ts', ...withDatabase.globalSetup],
+        },
+      },
       {
         test: {
           name: 'fault',

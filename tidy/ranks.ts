@@ -20,7 +20,7 @@ const ranks: readonly (readonly string[])[] = [
   ['pipeline'],
   ['modules/money', 'modules/deals', 'modules/register'],
   ['actions'],
-  ['demo', 'api', 'inbound', 'worker', 'doctor', 'config.ts', 'welcome.ts'],
+  ['demo', 'api', 'inbound', 'web', 'worker', 'doctor', 'config.ts'],
   ['app.ts'],
   ['commands'],
   ['main.ts', 'cli.ts'],

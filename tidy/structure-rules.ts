@@ -152,7 +152,7 @@ const fileNames: Rule = {
       if (/^(utils?|helpers?|common|misc|manager)\b|[-_](utils?|helpers?|manager)\./.test(name)) {
         return [{ path, line: 0, message: 'a name for anything: name the file after the noun or verb it is about' }]
       }
-      if (/^(packages|apps|tidy|bench)\/.*\.ts$/.test(path) && !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(name)) {
+      if (/^(packages|apps|tidy|bench)\/.*\.tsx?$/.test(path) && !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(name)) {
         return [{ path, line: 0, message: 'not kebab-case: small letters, digits and hyphens' }]
       }
       return []

@@ -57,11 +57,11 @@ function listFolder(folder: string): string[] {
 
 /** TypeScript that runs in the product: no tests, no tools. */
 export function isSource(path: string): boolean {
-  return /^(packages|apps)\/[^/]+\/src\/.*\.ts$/.test(path) && !path.endsWith('.test.ts')
+  return /^(packages|apps)\/[^/]+\/src\/.*\.tsx?$/.test(path) && !path.endsWith('.test.ts')
 }
 
 export function isTypeScript(path: string): boolean {
-  return path.endsWith('.ts')
+  return /\.tsx?$/.test(path)
 }
 
 /**

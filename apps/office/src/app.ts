@@ -1,4 +1,5 @@
 /** The office as one HTTP application, put together from its parts. Starts nothing and listens to nothing. */
+import { join } from 'node:path'
 import swagger from '@fastify/swagger'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RouteOptions } from 'fastify'
 import {
@@ -17,9 +18,9 @@ import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/database.ts'
 import type { NewId } from './platform/ids.ts'
 import type { Log } from './platform/log.ts'
-import { installProblems } from './platform/problem.ts'
+import { installProblems, sendProblem } from './platform/problem.ts'
 import type { SecretKey } from './platform/secrets.ts'
-import { welcomePage } from './welcome.ts'
+import { allowInlineCode, screenRoutes, securityHeaders } from './web/index.ts'
 
 export interface AppParts {
   readonly db: Db
@@ -28,6 +29,10 @@ export interface AppParts {
   readonly newId: NewId
   readonly secretKey: SecretKey
   readonly log: Log
+  /** Addresses whose word about the client's address counts; none by default. */
+  readonly trustedProxies?: readonly string[]
+  /** Where the built screens lie; that of this repository by default. */
+  readonly screensFolder?: string
 }
 
 /** A route of the server, and who may use it. */
@@ -44,14 +49,17 @@ export interface App {
   readonly routes: readonly Route[]
 }
 
+const builtScreens = join(import.meta.dirname, '../../web/dist')
+
 /** As better-auth names it where the office is not served over TLS. */
 const SESSION_COOKIE = 'einmal.session_token'
 
 export async function createApp(parts: AppParts): Promise<App> {
-  const { db, door, clock, newId, secretKey, log } = parts
+  const { db, door, clock, newId, secretKey, log, trustedProxies = [] } = parts
   const pipeline = createPipeline({ db, clock, newId, kinds: [factKind(registerPayments)] })
   const metrics = createMetrics()
   const endpoints = createEndpointDirectory({ db, clock, secretKey })
+  const secure = securityHeaders(door.address.baseUrl)
 
   const http = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -61,11 +69,21 @@ export async function createApp(parts: AppParts): Promise<App> {
     genReqId: () => newId(),
     // A sender that went away must not hold up the end of the process.
     forceCloseConnections: 'idle',
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    // What cannot be routed reaches no hook.
+    frameworkErrors(error, request, reply) {
+      secure(reply)
+      sendProblem(request, reply, error)
+    },
   })
   http.setValidatorCompiler(validatorCompiler)
   http.setSerializerCompiler(serializerCompiler)
   installProblems(http)
   const declared = collectRoutes(http)
+  http.addHook('onRequest', (_request, reply, done) => {
+    secure(reply)
+    done()
+  })
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -86,9 +104,6 @@ export async function createApp(parts: AppParts): Promise<App> {
     transformObject: jsonSchemaTransformObject,
   })
 
-  http.get('/', { schema: { hide: true }, config: { access: anybody } }, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(welcomePage()),
-  )
   http.get('/healthz', { schema: { hide: true }, config: { access: anybody } }, async () => ({ status: 'ok' }))
   http.get('/readyz', { schema: { hide: true }, config: { access: anybody } }, async () => {
     await db.query('select 1', [])
@@ -101,6 +116,7 @@ export async function createApp(parts: AppParts): Promise<App> {
   await http.register(webhookRoutes, { db, clock, newId, pipeline, endpoints, metrics })
   await http.register(apiRoutes, { prefix: '/api/v1', db, door, clock, newId, secretKey, pipeline, endpoints })
   await http.register(apiDocs)
+  await http.register(screenRoutes, { folder: parts.screensFolder ?? builtScreens })
   await http.ready()
   return { http, pipeline, routes: routesOf(declared) }
 }
@@ -114,12 +130,12 @@ function collectRoutes(http: FastifyInstance): RouteOptions[] {
   return declared
 }
 
-/** Of what others' packages add, everybody may read everything: it is our contract, for reading. */
-const READ_BY_ANYBODY = '/api/docs'
+/** Of what others' packages add, everybody may read everything: it is our contract, and the files of the screens. */
+const readByAnybody = ['/api/docs', '/assets/']
 
 function routesOf(declared: readonly RouteOptions[]): Route[] {
   const routes = declared.flatMap(({ method, url, config }) => {
-    const access = url.startsWith(READ_BY_ANYBODY) ? anybody : config?.access
+    const access = readByAnybody.some((prefix) => url.startsWith(prefix)) ? anybody : config?.access
     if (access === undefined) throw new Error(`the route ${url} does not say who may use it`)
     return [method].flat().map((each) => ({ method: each, path: url, access }))
   })
@@ -128,6 +144,7 @@ function routesOf(declared: readonly RouteOptions[]): Route[] {
 
 /** The contract to read in the browser. Served from here; nothing is fetched from anywhere. */
 async function apiDocs(app: FastifyInstance): Promise<void> {
+  allowInlineCode(app)
   const { default: reference } = await import('@scalar/fastify-api-reference')
   await app.register(reference, {
     routePrefix: '/api/docs',

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type Fault, parseFault } from './platform/fault-points.ts'
@@ -17,6 +18,8 @@ export interface Config {
   /** Where mails go out, and what their recipients see as the sender; `null`: nowhere. */
   readonly mail: { readonly url: string; readonly from: string } | null
   readonly logLevel: string
+  /** Proxies in front of the office: addresses, ranges, or `loopback`. */
+  readonly trustedProxies: readonly string[]
   readonly fault: Fault | null
 }
 
@@ -34,6 +37,7 @@ const environment = z.object({
     .optional(),
   EINMAL_MAIL_FROM: z.string().min(3).optional(),
   EINMAL_LOG_LEVEL: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
+  EINMAL_TRUSTED_PROXIES: z.string().default(''),
   EINMAL_FAULT: z.string().optional(),
 })
 
@@ -78,8 +82,31 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
         ? null
         : { url: values.EINMAL_SMTP_URL, from: values.EINMAL_MAIL_FROM },
     logLevel: values.EINMAL_LOG_LEVEL,
+    trustedProxies: readTrustedProxies(values.EINMAL_TRUSTED_PROXIES),
     fault: readSetting(values.EINMAL_FAULT, parseFault),
   }
+}
+
+function readTrustedProxies(text: string): string[] {
+  const proxies = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  for (const proxy of proxies) {
+    if (proxy === 'loopback' || isIP(proxy) !== 0 || isRange(proxy)) continue
+    throw new ConfigurationError(
+      `EINMAL_TRUSTED_PROXIES: "${proxy}" is neither an address such as 10.0.0.5, nor a range such as 10.0.0.0/24, nor the ` +
+        'word loopback. Name the proxies, and not everybody: whoever is named says where a client comes from',
+    )
+  }
+  return proxies
+}
+
+/** Everybody is no range: with it, each client could choose its own address. */
+function isRange(text: string): boolean {
+  const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
+  const version = isIP(address)
+  return version !== 0 && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128)
 }
 
 function readSetting<T>(text: string | undefined, parse: (text: string) => T): T | null {

@@ -85,7 +85,8 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
     () => db.close(),
     () => door.db.close(),
   )
-  const { http, pipeline } = await createApp({ db, door, clock, newId, secretKey, log })
+  const { trustedProxies } = config
+  const { http, pipeline } = await createApp({ db, door, clock, newId, secretKey, log, trustedProxies })
   const worker = startWorker({ db, clock, newId, log })
   stops.unshift(
     together(closerOf(http), () => worker.stop()),
@@ -144,7 +145,9 @@ async function prepareDemo(
   if (known === null) {
     const demo = await seedDemo(parts, url)
     await writeDemoFile(config.dataDir, demo)
-    print(`Demo organisation made. Sign in as ${demo.owner.email}; the password, an API key and the addresses of senders`)
+    print(
+      `Demo organisation made. Sign in as ${demo.owner.email}; the password, an API key and the addresses of senders`,
+    )
     print(`stand in ${join(config.dataDir, 'demo.json')}`)
   } else if (known.url !== url) {
     await writeDemoFile(config.dataDir, { ...known, url })

@@ -67,6 +67,9 @@ function toRefusal(error: unknown): AppError {
 function errorCode(error: unknown): ErrorCode | null {
   if (!(error instanceof Error) || !('statusCode' in error)) return null
   switch (error.statusCode) {
+    // An address with a part longer than any of ours.
+    case 414:
+      return 'not_found'
     case 413:
       return 'body_too_large'
     case 415:

@@ -40,9 +40,15 @@ const loosePointers = new Map<string, LoosePointer>([
     { names: subjects, reason: 'of the trail: a time line is read by the subject that was asked for' },
   ],
   ['allocations.event_id', event],
-  ['audit_entries.actor_id', { names: ['members.id', 'api_keys.id'], reason: 'of the trail: names are looked up with the organisation' }],
+  [
+    'audit_entries.actor_id',
+    { names: ['members.id', 'api_keys.id'], reason: 'of the trail: names are looked up with the organisation' },
+  ],
   ['audit_entries.subject_id', { names: subjects, reason: 'of the trail: read by the subject that was asked for' }],
-  ['invitations.link_hash', { names: [], reason: 'of a secret: looked up under the policy of the organisation it names' }],
+  [
+    'invitations.link_hash',
+    { names: [], reason: 'of a secret: looked up under the policy of the organisation it names' },
+  ],
   ['contacts.tax_id', { names: [], reason: 'a number of the tax office' }],
   ['credit_allocations.event_id', event],
   ['deliveries.body_hash', { names: ['delivery_bodies.hash'], reason: 'of the trail: bodies have a policy' }],

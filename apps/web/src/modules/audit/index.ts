@@ -1,0 +1,24 @@
+/** Audit: who changed what, and when. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import type { Area } from '../../frame/area.ts'
+import { officeRoute } from '../../frame/routes.ts'
+import { BookIcon } from '../../parts/icons.tsx'
+
+export const auditArea = {
+  routes: [
+    createRoute({
+      getParentRoute: () => officeRoute,
+      path: '/settings/audit',
+      component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
+    }),
+  ],
+  navigation: [
+    {
+      to: '/settings/audit',
+      label: { en: 'Record of changes', de: 'Protokoll' },
+      icon: BookIcon,
+      group: 'settings',
+      roles: ['owner', 'admin', 'accountant'],
+    },
+  ],
+} as const satisfies Area

@@ -1,0 +1,27 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
+import type { SentInvitation } from './shapes.ts'
+import { memberTexts } from './texts.ts'
+
+/** The link of an invitation that no mail could carry. */
+export function HandOver({ sent, onDone }: { readonly sent: SentInvitation; onDone(): void }) {
+  const say = useTexts(memberTexts)
+  const { formats } = useLanguage()
+  const { email, expiresAt } = sent.invitation
+  return (
+    <Stack>
+      {sent.link === null ? (
+        <Text>{say('linkGone', { email })}</Text>
+      ) : (
+        <>
+          <Text>{say('linkText', { email, day: formats.day(expiresAt) })}</Text>
+          <CopyField label={say('link')} value={sent.link} />
+        </>
+      )}
+      <Group justify="flex-end">
+        <Button onClick={onDone}>{say('done')}</Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,148 @@
+import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
+import { roleTexts } from '../../frame/role-texts.ts'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { type Column, Records } from '../../parts/records.tsx'
+import { useAct } from '../../platform/api/act.ts'
+import { write } from '../../platform/api/request.ts'
+import { useList, useRefresh } from '../../platform/api/use-list.ts'
+import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
+import { giveNotice } from '../../platform/notices.ts'
+import { HandOver } from './hand-over.tsx'
+import type { Invitation, SentInvitation } from './shapes.ts'
+import { memberTexts } from './texts.ts'
+
+/** Whoever is invited and not here yet, and how it stands with them. */
+export function Invitations() {
+  const say = useTexts(memberTexts)
+  const list = useList<Invitation>('/invitations')
+  const refresh = useRefresh()
+  const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
+  const [unsent, setUnsent] = useState<SentInvitation | null>(null)
+  const [sendingId, setSendingId] = useState<string | null>(null)
+  const send = useAct(
+    ({ id }: { readonly id: string }, key) => write<SentInvitation>('POST', `/invitations/${id}/send`, {}, key),
+    async (sent) => {
+      await refresh('/invitations')
+      if (sent.isSent) giveNotice(say('sent', { email: sent.invitation.email }))
+      else setUnsent(sent)
+    },
+  )
+  const columns = useColumns({
+    sendingId: send.isPending ? sendingId : null,
+    onSend: ({ id }) => {
+      setSendingId(id)
+      send.run({ id })
+    },
+    onWithdraw: setWithdrawing,
+  })
+  return (
+    <>
+      <ErrorNote error={send.error} />
+      <Records
+        label={say('invitations')}
+        list={list}
+        columns={columns}
+        whenEmpty={
+          <Empty>
+            <p>{say('noInvitations')}</p>
+          </Empty>
+        }
+      />
+      {withdrawing !== null && <WithdrawDialog invitation={withdrawing} onClose={() => setWithdrawing(null)} />}
+      <Dialog isOpen={unsent !== null} onClose={() => setUnsent(null)} title={say('linkTitle')} mustBeAnswered>
+        {unsent !== null && <HandOver sent={unsent} onDone={() => setUnsent(null)} />}
+      </Dialog>
+    </>
+  )
+}
+
+interface Steps {
+  readonly sendingId: string | null
+  onSend(invitation: Invitation): void
+  onWithdraw(invitation: Invitation): void
+}
+
+function useColumns({ sendingId, onSend, onWithdraw }: Steps): Column<Invitation>[] {
+  const say = useTexts(memberTexts)
+  const sayRole = useTexts(roleTexts)
+  const { formats } = useLanguage()
+  return [
+    { name: say('email'), isHead: true, cell: ({ email }) => <span className="breakable">{email}</span> },
+    { name: say('role'), cell: ({ role }) => sayRole(role) },
+    {
+      name: say('state'),
+      cell: ({ state, expiresAt }) =>
+        state === 'open' || state === 'expired' ? say(state, { day: formats.day(expiresAt) }) : say(state),
+    },
+    {
+      name: say('invited'),
+      cell: ({ createdAt, invitedBy }) => (
+        <span>
+          <Moment at={createdAt} /> {say('by', { name: invitedBy.name })}
+        </span>
+      ),
+    },
+    {
+      name: say('actions'),
+      isActions: true,
+      cell: (invitation) => {
+        const { id, email, state } = invitation
+        return (
+          <Group gap="xs">
+            {(state === 'open' || state === 'expired') && (
+              <Button
+                size="compact-md"
+                variant="default"
+                loading={sendingId === id}
+                aria-label={say('sendTo', { email })}
+                onClick={() => onSend(invitation)}
+              >
+                {say('send')}
+              </Button>
+            )}
+            {state === 'open' && (
+              <Button
+                size="compact-md"
+                variant="default"
+                aria-label={say('cancelOf', { email })}
+                onClick={() => onWithdraw(invitation)}
+              >
+                {say('cancel')}
+              </Button>
+            )}
+          </Group>
+        )
+      },
+    },
+  ]
+}
+
+function WithdrawDialog({ invitation, onClose }: { readonly invitation: Invitation; onClose(): void }) {
+  const say = useTexts(memberTexts)
+  const refresh = useRefresh()
+  const { id, email } = invitation
+  const act = useAct(
+    (_: 'cancel', key) => write<Invitation>('POST', `/invitations/${id}/cancel`, {}, key),
+    async () => {
+      giveNotice(say('cancelledNow', { email }))
+      await refresh('/invitations')
+      onClose()
+    },
+  )
+  return (
+    <ConfirmDialog
+      isOpen
+      onClose={onClose}
+      title={say('cancelTitle')}
+      text={say('cancelText', { email })}
+      confirm={say('cancel')}
+      act={act}
+      onConfirm={() => act.run('cancel')}
+    />
+  )
+}
