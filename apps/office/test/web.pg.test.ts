@@ -266,7 +266,12 @@ describe('headers of every kind of answer', () => {
       status: 400,
       headers: data,
     },
-    { what: 'a sign-in', ask: () => ({ url: '/api/auth/get-session' }), status: 200, headers: data },
+    {
+      what: 'a sign-out',
+      ask: () => ({ method: 'POST', url: '/api/auth/sign-out', headers: json, payload: '{}' }),
+      status: 200,
+      headers: data,
+    },
     {
       what: 'a refused sign-in',
       ask: () => ({

@@ -2,7 +2,6 @@ import { Button, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { checks, EmailField, fieldTexts } from '../../parts/fields.tsx'
-import { Note } from '../../parts/note.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
 import { useFields } from '../../parts/use-fields.ts'
@@ -14,6 +13,7 @@ import { useTexts } from '../../platform/language/language-context.tsx'
 import { signInTexts } from './texts.ts'
 
 export function ForgotPasswordPage() {
+  const door = useAnswer<Door>('/door')
   const say = useTexts(signInTexts)
   const [sentTo, setSentTo] = useState<string | null>(null)
   return (
@@ -22,7 +22,10 @@ export function ForgotPasswordPage() {
         <Ask onSent={setSentTo} />
       ) : (
         <div role="status">
-          <PageHead title={say('sentTitle')} description={say('sentText', { email: sentTo })} />
+          <PageHead
+            title={say('sentTitle')}
+            description={say(door?.sendsMail === false ? 'madeText' : 'sentText', { email: sentTo })}
+          />
         </div>
       )}
       <Text size="sm">
@@ -44,22 +47,15 @@ function Ask({ onSent }: { onSent(email: string): void }) {
     const found = checks.email(email)
     return { email: found && sayField(found) }
   })
-  if (door?.sendsMail === false) {
-    return (
-      <>
-        <PageHead title={say('forgotTitle')} />
-        <Note>{say('forgotNoMail')}</Note>
-      </>
-    )
-  }
+  const sendsMail = door?.sendsMail !== false
   return (
     <form noValidate onSubmit={whenSound(({ email }) => act.run(email.trim()))}>
       <Stack>
-        <PageHead title={say('forgotTitle')} description={say('forgotText')} />
+        <PageHead title={say('forgotTitle')} description={say(sendsMail ? 'forgotText' : 'forgotNoMail')} />
         <EmailField {...field('email')} />
         <ErrorNote error={act.error} />
         <Button type="submit" loading={act.isPending}>
-          {say('send')}
+          {say(sendsMail ? 'send' : 'makeLink')}
         </Button>
       </Stack>
     </form>

@@ -18,7 +18,10 @@ export const signInTexts = texts(
     continue: 'Continue',
     forgotTitle: 'Choose a new password',
     forgotText: 'Enter the e-mail address you sign in with. We send you a link with which you choose a new password.',
-    forgotNoMail: 'This office cannot send e-mail. Please ask whoever runs it to help you.',
+    forgotNoMail:
+      'This office cannot send e-mail. Enter the address you sign in with: the link for a new password then stands in the log of the server, and whoever runs it can give it to you.',
+    makeLink: 'Make the link',
+    madeText: 'If {email} belongs to somebody here, the link stands in the log of the server. It works for one hour.',
     send: 'Send the link',
     sentTitle: 'Look into your mailbox',
     sentText:
@@ -52,7 +55,10 @@ export const signInTexts = texts(
     forgotTitle: 'Neues Passwort wählen',
     forgotText:
       'Geben Sie die E-Mail-Adresse ein, mit der Sie sich anmelden. Wir senden Ihnen einen Link, mit dem Sie ein neues Passwort wählen.',
-    forgotNoMail: 'Dieses Büro kann keine E-Mails senden. Bitten Sie die Person um Hilfe, die es betreibt.',
+    forgotNoMail:
+      'Dieses Büro kann keine E-Mails senden. Geben Sie die Adresse ein, mit der Sie sich anmelden: Der Link für ein neues Passwort steht dann im Log des Servers, und wer ihn betreibt, kann ihn Ihnen geben.',
+    makeLink: 'Link anlegen',
+    madeText: 'Wenn {email} jemandem hier gehört, steht der Link im Log des Servers. Er gilt eine Stunde.',
     send: 'Link senden',
     sentTitle: 'Sehen Sie in Ihr Postfach',
     sentText:
