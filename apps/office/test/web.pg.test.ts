@@ -266,7 +266,8 @@ describe('headers of every kind of answer', () => {
       status: 400,
       headers: data,
     },
-    { what: 'a sign-in', ask: () => ({ url: '/api/auth/get-session' }), status: 200, headers: data },
+    { what: 'the door', ask: () => ({ url: '/api/v1/door' }), status: 200, headers: data },
+    { what: 'nobody signed in', ask: () => ({ url: '/api/v1/me' }), status: 401, headers: data },
     {
       what: 'a refused sign-in',
       ask: () => ({
