@@ -266,12 +266,8 @@ describe('headers of every kind of answer', () => {
       status: 400,
       headers: data,
     },
-    {
-      what: 'a sign-out',
-      ask: () => ({ method: 'POST', url: '/api/auth/sign-out', headers: json, payload: '{}' }),
-      status: 200,
-      headers: data,
-    },
+    { what: 'the door', ask: () => ({ url: '/api/v1/door' }), status: 200, headers: data },
+    { what: 'nobody signed in', ask: () => ({ url: '/api/v1/me' }), status: 401, headers: data },
     {
       what: 'a refused sign-in',
       ask: () => ({
