@@ -109,7 +109,7 @@ const webAreas: Rule = {
       const area = webModules.exec(path)?.[1]
       if (area === undefined) return []
       return codeLines(text).flatMap((line, index) => {
-        const specifier = /(?:from |import\()'(\.[^']+)'/.exec(line)?.[1]
+        const specifier = /(?:from |import\(|import )'(\.[^']+)'/.exec(line)?.[1]
         if (specifier === undefined) return []
         const other = webModules.exec(posix.join(posix.dirname(path), specifier))?.[1]
         if (other === undefined || other === area) return []
