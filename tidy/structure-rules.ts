@@ -100,6 +100,28 @@ const frontDoors: Rule = {
   },
 }
 
+const webModules = /^apps\/web\/src\/modules\/([^/]+)\//
+
+const webAreas: Rule = {
+  name: 'an area of the web app knows no other area',
+  check: (tree) =>
+    [...tree].flatMap(([path, text]) => {
+      const area = webModules.exec(path)?.[1]
+      if (area === undefined) return []
+      return codeLines(text).flatMap((line, index) => {
+        const specifier = /(?:from |import\(|import )'(\.[^']+)'/.exec(line)?.[1]
+        if (specifier === undefined) return []
+        const other = webModules.exec(posix.join(posix.dirname(path), specifier))?.[1]
+        if (other === undefined || other === area) return []
+        return [{ path, line: index + 1, message: `imports ${other}: move what both need to parts, frame or platform` }]
+      })
+    }),
+  broken: [{ 'apps/web/src/modules/audit/audit-page.tsx': "import { x } from '../members/shapes.ts'" }],
+  sound: {
+    'apps/web/src/modules/audit/audit-page.tsx': "import { x } from './texts.ts'\nimport { y } from '../../areas.ts'",
+  },
+}
+
 const moduleHeads: Rule = {
   name: 'a module says what it owns',
   check: (tree) =>
@@ -320,6 +342,7 @@ const faultPoints: Rule = {
 export const structureRules: readonly Rule[] = [
   layers,
   frontDoors,
+  webAreas,
   moduleHeads,
   transactions,
   fileNames,

@@ -64,6 +64,9 @@ function Frame() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar id="navigation" component="nav" aria-label={say('navigation')} p="sm" className="office-nav">
+        <div>
+          <OrganizationSwitch />
+        </div>
         {organization !== null && <Navigation entries={entriesFor(organization.role, areas)} onChosen={close} />}
       </AppShell.Navbar>
       <AppShell.Main id="content" ref={main} tabIndex={-1}>

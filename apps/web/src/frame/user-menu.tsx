@@ -1,10 +1,10 @@
 import { Button, Menu, Text, useMantineColorScheme } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
+import { useRef, useState } from 'react'
 import { ChevronIcon, LeaveIcon, PersonIcon } from '../parts/icons.tsx'
 import { languages } from '../platform/language/language.ts'
 import { useLanguage, useTexts } from '../platform/language/language-context.tsx'
+import { EverywhereDialog } from './everywhere-dialog.tsx'
 import { languageNames } from './language-names.ts'
 import { useMe } from './me.ts'
 import { frameTexts } from './texts.ts'
@@ -16,6 +16,7 @@ export function UserMenu() {
   const say = useTexts(frameTexts)
   const { user } = useMe()
   const signOut = useSignOut()
+  const button = useRef<HTMLButtonElement>(null)
   const [asksEverywhere, setAsksEverywhere] = useState(false)
   return (
     <>
@@ -23,6 +24,7 @@ export function UserMenu() {
         <Menu.Target>
           <Button
             variant="subtle"
+            ref={button}
             className="user-button"
             leftSection={<PersonIcon />}
             rightSection={<ChevronIcon />}
@@ -54,14 +56,13 @@ export function UserMenu() {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <ConfirmDialog
+      <EverywhereDialog
         isOpen={asksEverywhere}
-        onClose={() => setAsksEverywhere(false)}
-        title={say('everywhereTitle')}
-        text={say('everywhereText')}
-        confirm={say('signOutEverywhere')}
-        act={signOut}
-        onConfirm={() => signOut.run('everywhere')}
+        onClose={() => {
+          setAsksEverywhere(false)
+          // What opened it is gone with the menu.
+          button.current?.focus()
+        }}
       />
     </>
   )

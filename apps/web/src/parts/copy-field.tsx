@@ -9,8 +9,13 @@ const words = texts(
   { copy: 'Kopieren', copied: 'Kopiert', byHand: 'Markiert: Kopieren Sie es mit der Tastatur.' },
 )
 
+interface Props {
+  readonly label: string
+  readonly value: string
+}
+
 /** Something to be taken along, in one click. */
-export function CopyField({ label, value }: { readonly label: string; readonly value: string }) {
+export function CopyField({ label, value }: Props) {
   const input = useRef<HTMLInputElement>(null)
   return (
     <Group align="flex-end" gap="xs" wrap="nowrap">

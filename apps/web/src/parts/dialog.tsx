@@ -26,6 +26,8 @@ export function Dialog({ isOpen, onClose, title, mustBeAnswered = false, childre
       closeOnEscape={!mustBeAnswered}
       closeOnClickOutside={false}
       withCloseButton={!mustBeAnswered}
+      // Its head is no landmark of the page.
+      attributes={{ header: { role: 'presentation' } }}
       closeButtonProps={{ 'aria-label': say('close') }}
     >
       {children}

@@ -1,4 +1,6 @@
 import { localStorageColorSchemeManager } from '@mantine/core'
 
 /** Known to public/before-first-paint.js too. */
-export const colorSchemeManager = localStorageColorSchemeManager({ key: 'einmal-color-scheme' })
+export const COLOR_SCHEME_KEY = 'einmal-color-scheme'
+
+export const colorSchemeManager = localStorageColorSchemeManager({ key: COLOR_SCHEME_KEY })

@@ -27,7 +27,10 @@ export const theme = createTheme({
     // Errors are read out as soon as they appear, and belong to their field.
     InputWrapper: { defaultProps: { errorProps: { role: 'alert' } } },
     Modal: { defaultProps: { centered: true, transitionProps: { duration: 0 } } },
-    Menu: { defaultProps: { transitionProps: { duration: 0 } } },
+    Menu: {
+      // Within its landmark, and without a child that is no item.
+      defaultProps: { transitionProps: { duration: 0 }, withinPortal: false, withInitialFocusPlaceholder: false },
+    },
   },
 })
 

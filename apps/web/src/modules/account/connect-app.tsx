@@ -5,6 +5,7 @@ import { ErrorNote } from '../../parts/error-note.tsx'
 import { CodeField, checks, fieldTexts } from '../../parts/fields.tsx'
 import { FormActions } from '../../parts/form-actions.tsx'
 import { useFields } from '../../parts/use-fields.ts'
+import { useFocus } from '../../parts/use-focus.ts'
 import { useAct } from '../../platform/api/act.ts'
 import { askAuth } from '../../platform/api/request.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
@@ -27,6 +28,7 @@ export function ConnectApp({ totpUri, onConnected, onCancel }: Props) {
     const found = checks.code(code)
     return { code: found && sayField(found) }
   })
+  const input = useFocus<HTMLInputElement>()
   const secret = new URL(totpUri).searchParams.get('secret') ?? ''
   return (
     <form noValidate onSubmit={whenSound(({ code }) => act.run(code.replaceAll(' ', '')))}>
@@ -38,7 +40,7 @@ export function ConnectApp({ totpUri, onConnected, onCancel }: Props) {
           </Suspense>
         </div>
         <CopyField label={say('secret')} value={secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} />
-        <CodeField data-autofocus {...field('code')} />
+        <CodeField ref={input} {...field('code')} />
         <ErrorNote error={act.error} />
         <FormActions submit={say('turnOnNow')} isPending={act.isPending} onCancel={onCancel} />
       </Stack>

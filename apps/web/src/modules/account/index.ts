@@ -5,14 +5,16 @@ import { officeRoute } from '../../frame/routes.ts'
 import { PersonIcon } from '../../parts/icons.tsx'
 import { roles } from '../../platform/api/shapes.ts'
 
+const routes = [
+  createRoute({
+    getParentRoute: () => officeRoute,
+    path: '/account',
+    component: lazyRouteComponent(() => import('./account-page.tsx'), 'AccountPage'),
+  }),
+] as const
+
 export const accountArea = {
-  routes: [
-    createRoute({
-      getParentRoute: () => officeRoute,
-      path: '/account',
-      component: lazyRouteComponent(() => import('./account-page.tsx'), 'AccountPage'),
-    }),
-  ],
+  routes,
   navigation: [
     { to: '/account', label: { en: 'My account', de: 'Mein Konto' }, icon: PersonIcon, group: 'settings', roles },
   ],

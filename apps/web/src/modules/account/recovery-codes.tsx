@@ -1,8 +1,9 @@
 import { Button, Checkbox, Group, Stack, Text } from '@mantine/core'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useMe } from '../../frame/me.ts'
 import { CopyButton } from '../../parts/copy-field.tsx'
 import { DownloadIcon, PrintIcon } from '../../parts/icons.tsx'
+import { useFocus } from '../../parts/use-focus.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { accountTexts } from './texts.ts'
 
@@ -17,7 +18,7 @@ interface Props {
 export function RecoveryCodes({ codes, areNew, onDone }: Props) {
   const say = useTexts(accountTexts)
   const { user } = useMe()
-  const paper = useRef<HTMLDivElement>(null)
+  const paper = useFocus<HTMLDivElement>()
   const [isKept, setIsKept] = useState(false)
   const [isAsked, setIsAsked] = useState(false)
   const head = say('fileHead', { email: user.email })
@@ -26,7 +27,7 @@ export function RecoveryCodes({ codes, areNew, onDone }: Props) {
     <Stack>
       <Text>{say('codesText')}</Text>
       {areNew && <Text>{say('codesOld')}</Text>}
-      <div className="on-paper" ref={paper}>
+      <div className="on-paper" ref={paper} tabIndex={-1}>
         <p className="only-on-paper">{head}</p>
         <ul className="codes" aria-label={say('codes')}>
           {codes.map((code) => (

@@ -1,9 +1,10 @@
 import { Button, Stack } from '@mantine/core'
 import { useState } from 'react'
-import { useSignOut } from '../../frame/use-session.ts'
+import { EverywhereDialog } from '../../frame/everywhere-dialog.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { type Column, Records } from '../../parts/records.tsx'
+import { RowButton } from '../../parts/row-button.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
 import { useList, useRefresh } from '../../platform/api/use-list.ts'
@@ -19,7 +20,7 @@ export function Sessions() {
   const refresh = useRefresh()
   const nameOf = useDeviceName()
   const [endingId, setEndingId] = useState<string | null>(null)
-  const signOut = useSignOut()
+  const [asksEverywhere, setAsksEverywhere] = useState(false)
   const end = useAct(
     (session: Session, key) => write('POST', `/me/sessions/${session.id}/end`, {}, key),
     async (_, session) => {
@@ -34,15 +35,11 @@ export function Sessions() {
   return (
     <Stack>
       <Records label={say('sessions')} list={list} columns={columns} whenEmpty={null} />
-      <ErrorNote error={end.error ?? signOut.error} />
-      <Button
-        variant="default"
-        className="at-start"
-        loading={signOut.isPending}
-        onClick={() => signOut.run('everywhere')}
-      >
+      <ErrorNote error={end.error} />
+      <Button variant="default" className="at-start" onClick={() => setAsksEverywhere(true)}>
         {say('everywhere')}
       </Button>
+      <EverywhereDialog isOpen={asksEverywhere} onClose={() => setAsksEverywhere(false)} />
     </Stack>
   )
 }
@@ -68,15 +65,9 @@ function useColumns(endingId: string | null, onEnd: (session: Session) => void):
       isActions: true,
       cell: (session) =>
         !session.isCurrent && (
-          <Button
-            size="compact-md"
-            variant="default"
-            loading={endingId === session.id}
-            aria-label={say('endOf', { device: nameOf(session) })}
-            onClick={() => onEnd(session)}
-          >
+          <RowButton about={nameOf(session)} loading={endingId === session.id} onClick={() => onEnd(session)}>
             {say('end')}
-          </Button>
+          </RowButton>
         ),
     },
   ]

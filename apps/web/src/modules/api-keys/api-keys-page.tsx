@@ -6,6 +6,7 @@ import { PlusIcon } from '../../parts/icons.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { type Column, Records } from '../../parts/records.tsx'
+import { RowButton } from '../../parts/row-button.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
 import { useList, useRefresh } from '../../platform/api/use-list.ts'
@@ -52,7 +53,7 @@ function useColumns(onRevoke: (apiKey: ApiKey) => void): Column<ApiKey>[] {
   return [
     { name: say('name'), isHead: true, cell: ({ name }) => name },
     { name: say('start'), cell: ({ start }) => <span className="secret">{start}…</span> },
-    { name: say('may'), cell: (apiKey) => formats.list(apiKey.scopes.map((scope) => say(scope))) },
+    { name: say('may'), cell: (apiKey) => apiKey.scopes.map((scope) => say(scope)).join(' · ') },
     {
       name: say('state'),
       cell: ({ state, expiresAt }) => {
@@ -73,14 +74,9 @@ function useColumns(onRevoke: (apiKey: ApiKey) => void): Column<ApiKey>[] {
       isActions: true,
       cell: (apiKey) =>
         apiKey.state === 'valid' && (
-          <Button
-            size="compact-md"
-            variant="default"
-            aria-label={say('revokeOf', { name: apiKey.name })}
-            onClick={() => onRevoke(apiKey)}
-          >
+          <RowButton about={apiKey.name} onClick={() => onRevoke(apiKey)}>
             {say('revoke')}
-          </Button>
+          </RowButton>
         ),
     },
   ]

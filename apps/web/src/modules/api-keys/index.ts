@@ -4,14 +4,16 @@ import type { Area } from '../../frame/area.ts'
 import { officeRoute } from '../../frame/routes.ts'
 import { KeyIcon } from '../../parts/icons.tsx'
 
+const routes = [
+  createRoute({
+    getParentRoute: () => officeRoute,
+    path: '/settings/api-keys',
+    component: lazyRouteComponent(() => import('./api-keys-page.tsx'), 'ApiKeysPage'),
+  }),
+] as const
+
 export const apiKeysArea = {
-  routes: [
-    createRoute({
-      getParentRoute: () => officeRoute,
-      path: '/settings/api-keys',
-      component: lazyRouteComponent(() => import('./api-keys-page.tsx'), 'ApiKeysPage'),
-    }),
-  ],
+  routes,
   navigation: [
     {
       to: '/settings/api-keys',

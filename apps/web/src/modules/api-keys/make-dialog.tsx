@@ -5,6 +5,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { FormActions } from '../../parts/form-actions.tsx'
 import { useFields } from '../../parts/use-fields.ts'
+import { useFocus } from '../../parts/use-focus.ts'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
 import { useRefresh } from '../../platform/api/use-list.ts'
@@ -102,11 +103,12 @@ function MakeForm({ onMade, onCancel }: { onMade(made: MadeApiKey): void; onCanc
 /** The only time the key is there to be seen. */
 function Made({ made, onDone }: { readonly made: MadeApiKey; onDone(): void }) {
   const say = useTexts(apiKeyTexts)
+  const step = useFocus<HTMLDivElement>()
   const [isKept, setIsKept] = useState(false)
   const [isAsked, setIsAsked] = useState(false)
   if (made.key === null) {
     return (
-      <Stack>
+      <Stack ref={step} tabIndex={-1}>
         <Text>{say('keyGone', { name: made.apiKey.name })}</Text>
         <Group justify="flex-end">
           <Button onClick={onDone}>{say('done')}</Button>
@@ -115,7 +117,7 @@ function Made({ made, onDone }: { readonly made: MadeApiKey; onDone(): void }) {
     )
   }
   return (
-    <Stack>
+    <Stack ref={step} tabIndex={-1}>
       <Text>{say('keyText')}</Text>
       <CopyField label={say('key')} value={made.key} />
       <Checkbox

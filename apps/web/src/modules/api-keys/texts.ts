@@ -20,7 +20,6 @@ export const apiKeyTexts = texts(
     by: 'by {name}',
     actions: 'Actions',
     revoke: 'Revoke',
-    revokeOf: 'Revoke {name}',
     revokeTitle: 'Revoke {name}?',
     revokeText:
       'Within seconds, the program with this key gets in no more. That cannot be taken back; for it to go on, make a new key.',
@@ -71,7 +70,6 @@ export const apiKeyTexts = texts(
     by: 'von {name}',
     actions: 'Aktionen',
     revoke: 'Widerrufen',
-    revokeOf: '{name} widerrufen',
     revokeTitle: '{name} widerrufen?',
     revokeText:
       'Binnen Sekunden kommt das Programm mit diesem Schlüssel nicht mehr hinein. Das lässt sich nicht zurücknehmen; damit es weitergeht, legen Sie einen neuen an.',

@@ -4,14 +4,16 @@ import type { Area } from '../../frame/area.ts'
 import { officeRoute } from '../../frame/routes.ts'
 import { BookIcon } from '../../parts/icons.tsx'
 
+const routes = [
+  createRoute({
+    getParentRoute: () => officeRoute,
+    path: '/settings/audit',
+    component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
+  }),
+] as const
+
 export const auditArea = {
-  routes: [
-    createRoute({
-      getParentRoute: () => officeRoute,
-      path: '/settings/audit',
-      component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
-    }),
-  ],
+  routes,
   navigation: [
     {
       to: '/settings/audit',

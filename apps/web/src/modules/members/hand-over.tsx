@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { CopyField } from '../../parts/copy-field.tsx'
+import { useFocus } from '../../parts/use-focus.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
 import type { SentInvitation } from './shapes.ts'
 import { memberTexts } from './texts.ts'
@@ -8,9 +9,10 @@ import { memberTexts } from './texts.ts'
 export function HandOver({ sent, onDone }: { readonly sent: SentInvitation; onDone(): void }) {
   const say = useTexts(memberTexts)
   const { formats } = useLanguage()
+  const step = useFocus<HTMLDivElement>()
   const { email, expiresAt } = sent.invitation
   return (
-    <Stack>
+    <Stack ref={step} tabIndex={-1}>
       {sent.link === null ? (
         <Text>{say('linkGone', { email })}</Text>
       ) : (

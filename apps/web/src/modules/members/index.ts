@@ -4,14 +4,16 @@ import type { Area } from '../../frame/area.ts'
 import { officeRoute } from '../../frame/routes.ts'
 import { PeopleIcon } from '../../parts/icons.tsx'
 
+const routes = [
+  createRoute({
+    getParentRoute: () => officeRoute,
+    path: '/settings/members',
+    component: lazyRouteComponent(() => import('./members-page.tsx'), 'MembersPage'),
+  }),
+] as const
+
 export const membersArea = {
-  routes: [
-    createRoute({
-      getParentRoute: () => officeRoute,
-      path: '/settings/members',
-      component: lazyRouteComponent(() => import('./members-page.tsx'), 'MembersPage'),
-    }),
-  ],
+  routes,
   navigation: [
     {
       to: '/settings/members',

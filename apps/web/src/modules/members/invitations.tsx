@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { useState } from 'react'
 import { roleTexts } from '../../frame/role-texts.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
@@ -7,6 +7,7 @@ import { Empty } from '../../parts/empty.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { type Column, Records } from '../../parts/records.tsx'
+import { RowButton } from '../../parts/row-button.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
 import { useList, useRefresh } from '../../platform/api/use-list.ts'
@@ -53,7 +54,7 @@ export function Invitations() {
           </Empty>
         }
       />
-      {withdrawing !== null && <WithdrawDialog invitation={withdrawing} onClose={() => setWithdrawing(null)} />}
+      <WithdrawDialog invitation={withdrawing} onClose={() => setWithdrawing(null)} />
       <Dialog isOpen={unsent !== null} onClose={() => setUnsent(null)} title={say('linkTitle')} mustBeAnswered>
         {unsent !== null && <HandOver sent={unsent} onDone={() => setUnsent(null)} />}
       </Dialog>
@@ -95,25 +96,14 @@ function useColumns({ sendingId, onSend, onWithdraw }: Steps): Column<Invitation
         return (
           <Group gap="xs">
             {(state === 'open' || state === 'expired') && (
-              <Button
-                size="compact-md"
-                variant="default"
-                loading={sendingId === id}
-                aria-label={say('sendTo', { email })}
-                onClick={() => onSend(invitation)}
-              >
+              <RowButton about={email} loading={sendingId === id} onClick={() => onSend(invitation)}>
                 {say('send')}
-              </Button>
+              </RowButton>
             )}
             {state === 'open' && (
-              <Button
-                size="compact-md"
-                variant="default"
-                aria-label={say('cancelOf', { email })}
-                onClick={() => onWithdraw(invitation)}
-              >
+              <RowButton about={email} onClick={() => onWithdraw(invitation)}>
                 {say('cancel')}
-              </Button>
+              </RowButton>
             )}
           </Group>
         )
@@ -122,27 +112,33 @@ function useColumns({ sendingId, onSend, onWithdraw }: Steps): Column<Invitation
   ]
 }
 
-function WithdrawDialog({ invitation, onClose }: { readonly invitation: Invitation; onClose(): void }) {
+interface WithdrawProps {
+  /** Open for as long as there is one. */
+  readonly invitation: Invitation | null
+  onClose(): void
+}
+
+function WithdrawDialog({ invitation, onClose }: WithdrawProps) {
   const say = useTexts(memberTexts)
   const refresh = useRefresh()
-  const { id, email } = invitation
+  const email = invitation?.email ?? ''
   const act = useAct(
-    (_: 'cancel', key) => write<Invitation>('POST', `/invitations/${id}/cancel`, {}, key),
-    async () => {
-      giveNotice(say('cancelledNow', { email }))
+    (id: string, key) => write<Invitation>('POST', `/invitations/${id}/cancel`, {}, key),
+    async (withdrawn) => {
+      giveNotice(say('cancelledNow', { email: withdrawn.email }))
       await refresh('/invitations')
       onClose()
     },
   )
   return (
     <ConfirmDialog
-      isOpen
+      isOpen={invitation !== null}
       onClose={onClose}
       title={say('cancelTitle')}
       text={say('cancelText', { email })}
       confirm={say('cancel')}
       act={act}
-      onConfirm={() => act.run('cancel')}
+      onConfirm={() => invitation !== null && act.run(invitation.id)}
     />
   )
 }

@@ -7,6 +7,7 @@ import { PlusIcon } from '../../parts/icons.tsx'
 import { Moment } from '../../parts/moment.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { type Column, Records } from '../../parts/records.tsx'
+import { RowButton } from '../../parts/row-button.tsx'
 import { useList } from '../../platform/api/use-list.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { Invitations } from './invitations.tsx'
@@ -55,8 +56,8 @@ function Members() {
           <p>{say('alone')}</p>
         </Empty>
       )}
-      {asked?.about === 'role' && <RoleDialog member={asked.member} onClose={() => setAsked(null)} />}
-      {asked?.about === 'removal' && <RemoveDialog member={asked.member} onClose={() => setAsked(null)} />}
+      <RoleDialog member={asked?.about === 'role' ? asked.member : null} onClose={() => setAsked(null)} />
+      <RemoveDialog member={asked?.about === 'removal' ? asked.member : null} onClose={() => setAsked(null)} />
     </>
   )
 }
@@ -89,23 +90,13 @@ function useColumns(onAsk: (about: 'role' | 'removal', member: Member) => void):
         const { name, isSelf } = member
         return (
           <Group gap="xs">
-            <Button
-              size="compact-md"
-              variant="default"
-              aria-label={say('changeRoleOf', { name })}
-              onClick={() => onAsk('role', member)}
-            >
+            <RowButton about={name} onClick={() => onAsk('role', member)}>
               {say('changeRole')}
-            </Button>
+            </RowButton>
             {!isSelf && (
-              <Button
-                size="compact-md"
-                variant="default"
-                aria-label={say('removeOf', { name })}
-                onClick={() => onAsk('removal', member)}
-              >
+              <RowButton about={name} onClick={() => onAsk('removal', member)}>
                 {say('remove')}
-              </Button>
+              </RowButton>
             )}
           </Group>
         )

@@ -7,27 +7,33 @@ import { giveNotice } from '../../platform/notices.ts'
 import type { Member } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
-export function RemoveDialog({ member, onClose }: { readonly member: Member; onClose(): void }) {
+interface Props {
+  /** Open for as long as there is one. */
+  readonly member: Member | null
+  onClose(): void
+}
+
+export function RemoveDialog({ member, onClose }: Props) {
   const say = useTexts(memberTexts)
   const refresh = useRefresh()
-  const { id, name } = member
+  const name = member?.name ?? ''
   const act = useAct(
-    (_: 'remove', key) => write<Member>('POST', `/members/${id}/remove`, {}, key),
-    async () => {
-      giveNotice(say('removed', { name }))
+    (id: string, key) => write<Member>('POST', `/members/${id}/remove`, {}, key),
+    async (removed) => {
+      giveNotice(say('removed', { name: removed.name }))
       await refresh('/members')
       onClose()
     },
   )
   return (
     <ConfirmDialog
-      isOpen
+      isOpen={member !== null}
       onClose={onClose}
       title={say('removeTitle', { name })}
       text={say('removeText', { name })}
       confirm={say('remove')}
       act={act}
-      onConfirm={() => act.run('remove')}
+      onConfirm={() => member !== null && act.run(member.id)}
     />
   )
 }

@@ -16,7 +16,23 @@ import { RoleChoice } from './role-choice.tsx'
 import type { Member } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
-export function RoleDialog({ member, onClose }: { readonly member: Member; onClose(): void }) {
+interface Props {
+  /** Open for as long as there is one. */
+  readonly member: Member | null
+  onClose(): void
+}
+
+export function RoleDialog({ member, onClose }: Props) {
+  const say = useTexts(memberTexts)
+  const name = member?.name ?? ''
+  return (
+    <Dialog isOpen={member !== null} onClose={onClose} title={say('roleTitle', { name })}>
+      {member !== null && <RoleForm member={member} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function RoleForm({ member, onClose }: { readonly member: Member; onClose(): void }) {
   const say = useTexts(memberTexts)
   const sayRole = useTexts(roleTexts)
   const refresh = useRefresh()
@@ -33,20 +49,18 @@ export function RoleDialog({ member, onClose }: { readonly member: Member; onClo
     },
   )
   return (
-    <Dialog isOpen onClose={onClose} title={say('roleTitle', { name: member.name })}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (role === member.role) onClose()
-          else act.run({ role })
-        }}
-      >
-        <Stack>
-          <RoleChoice value={role} onChange={setRole} />
-          <ErrorNote error={act.error} />
-          <FormActions submit={say('save')} isPending={act.isPending} onCancel={onClose} />
-        </Stack>
-      </form>
-    </Dialog>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (role === member.role) onClose()
+        else act.run({ role })
+      }}
+    >
+      <Stack>
+        <RoleChoice value={role} onChange={setRole} />
+        <ErrorNote error={act.error} />
+        <FormActions submit={say('save')} isPending={act.isPending} onCancel={onClose} />
+      </Stack>
+    </form>
   )
 }

@@ -1,10 +1,11 @@
 import { Button, Checkbox, Stack, Text, TextInput } from '@mantine/core'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { CodeField, checks, fieldTexts } from '../../parts/fields.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { TextButton } from '../../parts/text-button.tsx'
 import { useFields } from '../../parts/use-fields.ts'
+import { useFocus } from '../../parts/use-focus.ts'
 import { useAct } from '../../platform/api/act.ts'
 import { askAuth, isCoded } from '../../platform/api/request.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
@@ -33,7 +34,7 @@ function Code({ onEntered, onStartAgain, onOther }: StepProps) {
   const say = useTexts(signInTexts)
   const sayField = useTexts(fieldTexts)
   const [trustDevice, setTrustDevice] = useState(false)
-  const input = useFocus()
+  const input = useFocus<HTMLInputElement>()
   const act = useAct((code: string) => askAuth('two-factor/verify-totp', { code, trustDevice }), onEntered)
   const { field, whenSound } = useFields({ code: '' }, ({ code }) => {
     const found = checks.code(code)
@@ -61,7 +62,7 @@ function Code({ onEntered, onStartAgain, onOther }: StepProps) {
 function Recovery({ onEntered, onStartAgain, onOther }: StepProps) {
   const say = useTexts(signInTexts)
   const sayField = useTexts(fieldTexts)
-  const input = useFocus()
+  const input = useFocus<HTMLInputElement>()
   const act = useAct((code: string) => askAuth('two-factor/verify-backup-code', { code }), onEntered)
   const { field, whenSound } = useFields({ code: '' }, ({ code }) => {
     const found = checks.recoveryCode(code)
@@ -115,11 +116,4 @@ function Ending({ error, isPending, onStartAgain, children }: EndingProps) {
       </Text>
     </>
   )
-}
-
-/** The field that the step is about has the focus as soon as it is there. */
-function useFocus() {
-  const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.focus(), [])
-  return input
 }

@@ -5,13 +5,15 @@ import { officeRoute } from '../../frame/routes.ts'
 import { HomeIcon } from '../../parts/icons.tsx'
 import { roles } from '../../platform/api/shapes.ts'
 
+const routes = [
+  createRoute({
+    getParentRoute: () => officeRoute,
+    path: '/',
+    component: lazyRouteComponent(() => import('./start-page.tsx'), 'StartPage'),
+  }),
+] as const
+
 export const startArea = {
-  routes: [
-    createRoute({
-      getParentRoute: () => officeRoute,
-      path: '/',
-      component: lazyRouteComponent(() => import('./start-page.tsx'), 'StartPage'),
-    }),
-  ],
+  routes,
   navigation: [{ to: '/', label: { en: 'Start', de: 'Start' }, icon: HomeIcon, group: 'work', roles }],
 } as const satisfies Area
