@@ -2,11 +2,11 @@ import { errors } from '@einmal/contract'
 import { describe, expect, test } from 'vitest'
 import { languages } from '../language/language.ts'
 import { describeError } from './describe-error.ts'
-import { authCodes, officeCodes, ownCodes } from './error-codes.ts'
+import { authCodes, ownCodes } from './error-codes.ts'
 import { RequestFailed } from './request.ts'
 
 const requestId = '0198f3c2-0000-7000-8000-000000000001'
-const codes = [...new Set([...Object.keys(errors), ...authCodes, ...officeCodes, ...ownCodes])]
+const codes = [...new Set([...Object.keys(errors), ...authCodes, ...ownCodes])]
 const general = (language: 'en' | 'de') => describeError(new Error('x'), language)
 
 describe.each(languages)('in %s', (language) => {
