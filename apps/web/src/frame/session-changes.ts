@@ -1,15 +1,13 @@
-const NAME = 'einmal-session'
+/** One for both directions: what a channel says it does not hear itself. */
+const channel = new BroadcastChannel('einmal-session')
 
-/** Tells the other tabs that somebody signed in or out here, or chose another organisation. */
+/** Tells the other tabs that somebody signed out here, or chose another organisation. */
 export function tellSessionChange(): void {
-  const channel = new BroadcastChannel(NAME)
   channel.postMessage(null)
-  channel.close()
 }
 
 /** Returns what ends the listening. */
 export function hearSessionChanges(onChange: () => void): () => void {
-  const channel = new BroadcastChannel(NAME)
-  channel.onmessage = onChange
-  return () => channel.close()
+  channel.addEventListener('message', onChange)
+  return () => channel.removeEventListener('message', onChange)
 }

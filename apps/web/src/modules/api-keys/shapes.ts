@@ -1,12 +1,11 @@
-export const scopes = ['full', 'read', 'register', 'resolve'] as const
-export type Scope = (typeof scopes)[number]
+import type { ApiScope } from '@einmal/contract'
 
 export interface ApiKey {
   readonly id: string
   readonly name: string
   /** The first characters, by which one knows it again. */
   readonly start: string
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly ApiScope[]
   readonly state: 'valid' | 'revoked' | 'expired'
   readonly createdAt: string
   readonly expiresAt: string | null
@@ -22,6 +21,6 @@ export interface MadeApiKey {
 /** What the form asks for. */
 export interface ApiKeyDraft {
   readonly name: string
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly ApiScope[]
   readonly expiresAt?: string
 }

@@ -1,6 +1,10 @@
 /** What the office answers, as far as these pages read it. */
-export const roles = ['owner', 'admin', 'accountant', 'agent', 'viewer'] as const
-export type Role = (typeof roles)[number]
+import type { Role } from '@einmal/contract'
+
+export type { Role }
+
+/** Written out here: the contract's own list would bring all of its schemas along. */
+export const roles = ['owner', 'admin', 'accountant', 'agent', 'viewer'] as const satisfies readonly Role[]
 
 export interface Page<Item> {
   readonly items: readonly Item[]
