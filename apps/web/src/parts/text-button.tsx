@@ -4,6 +4,8 @@ import type { ReactNode } from 'react'
 interface Props {
   onClick(): void
   readonly 'aria-expanded'?: boolean
+  /** Begins with what can be read on it. */
+  readonly 'aria-label'?: string
   readonly children: ReactNode
 }
 

@@ -57,10 +57,14 @@ function useColumns(openIds: ReadonlySet<string>, onToggle: (id: string) => void
       isActions: true,
       cell: ({ id, action }) => {
         const isOpen = openIds.has(id)
+        const label = say(isOpen ? 'hide' : 'show')
         return (
-          <TextButton onClick={() => onToggle(id)} aria-expanded={isOpen}>
-            {say(isOpen ? 'hide' : 'show')}
-            <span className="unseen">: {describeAction(action, language)}</span>
+          <TextButton
+            onClick={() => onToggle(id)}
+            aria-expanded={isOpen}
+            aria-label={`${label}: ${describeAction(action, language)}`}
+          >
+            {label}
           </TextButton>
         )
       },
