@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest'
+import { setUpLink } from '../../src/modules/members/index.ts'
 import type { Clock } from '../../src/platform/clock.ts'
 import { type BookedPayment, type Books, readBooks } from './books.ts'
 import { createInProcessApp, type InProcessAnswer, type InProcessApp } from './in-process-app.ts'
@@ -11,6 +12,8 @@ export interface CaseFixture {
   readonly office: TestOffice
   readonly app: InProcessApp
   readonly otherApp: InProcessApp
+  /** What stands in the link of the first start. */
+  readonly setUpToken: string
   /** An organisation of its own for one case, with one open invoice: `RE-00001`. */
   openCase(total?: number, currency?: string): Promise<Case>
   /** Another case in an organisation that is there: with an open invoice of its own, the next of the series. */
@@ -92,9 +95,13 @@ export function createCaseFixture(clock?: Clock): CaseFixture {
     get otherApp() {
       return there(opened.apps[1])
     },
+    get setUpToken() {
+      return setUpLink(fixture.office.door).split('#').at(-1) ?? ''
+    },
     async openCase(total, currency) {
       caseCount += 1
-      return fixture.openAnother(await fixture.office.addOrganization(`Case${caseCount}`), total, currency)
+      const organization = await fixture.office.addOrganization(`Case${caseCount}`)
+      return fixture.openAnother(organization, total, currency)
     },
     async openAnother(organization, total = 10_000, currency = 'EUR') {
       const invoice = await organization.issueInvoice({ amountMinor: BigInt(total), currency })

@@ -21,7 +21,7 @@ const euros = (amountMinor: number) => ({ amountMinor, currency: 'EUR' })
 const lines = (unitPriceMinor: number) => [{ description: 'Work', unitPriceMinor }]
 const nothing = () => undefined
 
-const to = (path: string) => async () => path
+export const to = (path: string) => async () => path
 const onContact = (rest: string) => async (opened: Case) => `/contacts/${opened.organization.contactId}${rest}`
 const onInvoice = (rest: string) => async (opened: Case) => `/invoices/${opened.invoice.id}${rest}`
 
@@ -36,7 +36,7 @@ async function draft(opened: Case): Promise<string> {
 }
 
 /** A payment on the invoice of the case, or on none. */
-async function pay(opened: Case, invoice?: string): Promise<string> {
+export async function pay(opened: Case, invoice?: string): Promise<string> {
   const { body } = await opened.sandbox({ data: { payment: nameOf(opened), ...euros(4_000), invoice } })
   return (body['target'] as { id: string }).id
 }
@@ -44,7 +44,7 @@ async function pay(opened: Case, invoice?: string): Promise<string> {
 const onPayment = (rest: string) => async (opened: Case) =>
   `/payments/${await pay(opened, opened.invoice.number)}${rest}`
 
-async function deal(opened: Case): Promise<string> {
+export async function deal(opened: Case): Promise<string> {
   const body = {
     title: `Website of ${opened.organization.name}`,
     contactId: opened.organization.contactId,
@@ -53,7 +53,7 @@ async function deal(opened: Case): Promise<string> {
   return `/deals/${String((await made(opened, '/deals', body))['id'])}`
 }
 
-async function question(opened: Case): Promise<string> {
+export async function question(opened: Case): Promise<string> {
   await pay(opened)
   return `/review-items/${(await opened.desk())[0]?.id}`
 }
@@ -355,7 +355,11 @@ function sandboxSender(label: string) {
   return { provider: 'sandbox', label, settings: { webhookSecrets: [`whsec_${'c'.repeat(32)}`] } }
 }
 
-async function madeByOwner(opened: Case, path: string, body: object): Promise<Readonly<Record<string, unknown>>> {
+export async function madeByOwner(
+  opened: Case,
+  path: string,
+  body: object,
+): Promise<Readonly<Record<string, unknown>>> {
   const answer = await opened.asOwner('POST', path, body)
   if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
   return answer.body
@@ -369,7 +373,9 @@ function guestOf(opened: Case): string {
 async function colleague(opened: Case): Promise<string> {
   const { body } = await opened.asOwner('GET', '/members')
   const members = body['items'] as { id: string; role: string }[]
-  return members.find(({ role }) => role !== 'owner')?.id ?? ''
+  const found = members.find(({ role }) => role !== 'owner')
+  if (found === undefined) throw new Error('this organisation has nobody left but its owner')
+  return found.id
 }
 
 async function invitation(opened: Case): Promise<string> {

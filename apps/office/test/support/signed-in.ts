@@ -52,7 +52,7 @@ export async function addPerson(
   ])
   await owner.query(
     `insert into auth.account (id, "accountId", "providerId", "userId", password, "updatedAt")
-     values ($1, $2, 'credential', $2, $3, now())`,
+     values ($1, $2::uuid::text, 'credential', $2::uuid, $3, now())`,
     [newId(), userId, await hashPassword(door, password)],
   )
   if (membership !== null) {
