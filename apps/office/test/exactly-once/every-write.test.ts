@@ -2,17 +2,17 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type Case, createCaseFixture } from '../support/case-fixture.ts'
 import { steps, writes } from '../support/every-write.ts'
 import type { InProcessAnswer, InProcessApp } from '../support/in-process-app.ts'
-import { createRowReader, type OrganizationRows } from '../support/organization-rows.ts'
+import { createRowReader, type OrganizationRows, type RowReader } from '../support/organization-rows.ts'
 
 /**
  * Every call that writes, one by one. The list is compared with the contract, so that a new call cannot do without what all of
  * them promise: with an `Idempotency-Key` it happens once, and its repetition is told what the first was told.
  */
 const fixture = createCaseFixture()
-let readRows: Awaited<ReturnType<typeof createRowReader>>
+let rowsOf: RowReader
 
 beforeAll(async () => {
-  readRows = await createRowReader(fixture.office.owner)
+  rowsOf = await createRowReader(fixture.office.owner)
 })
 
 function send(
@@ -33,7 +33,7 @@ function send(
 
 /** The rows of the case's organisation, but for its events: they count copies. */
 async function readRest({ organization }: Case): Promise<OrganizationRows> {
-  const { events: _events, ...rest } = await readRows(organization.organizationId)
+  const { events: _events, ...rest } = await rowsOf.read(organization.organizationId)
   return rest
 }
 
@@ -142,7 +142,7 @@ test.each(withSecrets)(
     expect(secret.length).toBeGreaterThanOrEqual(64)
     const again = await send(opened, call, path, body, 'key-1', fixture.otherApp)
     expect(again.body).toMatchObject({ [name]: null })
-    expect(JSON.stringify(await readRows(opened.organization.organizationId))).not.toContain(secret)
+    expect(JSON.stringify(await rowsOf.read(opened.organization.organizationId))).not.toContain(secret)
   },
 )
 
@@ -151,10 +151,10 @@ describe.each(Object.keys(writes).filter((call) => writes[call]?.needsKey === tr
   (call) => {
     test('and without the header it is refused, and nothing of it happens', async () => {
       const { opened, path, body } = await prepare(call)
-      const before = await readRows(opened.organization.organizationId)
+      const before = await rowsOf.read(opened.organization.organizationId)
       const refused = await send(opened, call, path, body, null)
       expect(refused).toMatchObject({ status: 400, body: { code: 'idempotency_key_missing' } })
-      expect(await readRows(opened.organization.organizationId)).toEqual(before)
+      expect(await rowsOf.read(opened.organization.organizationId)).toEqual(before)
     })
   },
 )

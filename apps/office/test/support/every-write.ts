@@ -65,7 +65,7 @@ const phoneOf = ({ invoice }: Case) => `+49 30 12${invoice.number.slice(3)}`
 
 const workOf = (opened: Case) => ({ source: 'shop', kind: 'label.print', id: nameOf(opened) })
 
-async function reservedToken(opened: Case): Promise<string> {
+export async function reservedToken(opened: Case): Promise<string> {
   return String((await made(opened, '/register/reserve', workOf(opened)))['token'])
 }
 
