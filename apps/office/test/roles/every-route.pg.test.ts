@@ -194,7 +194,8 @@ describe.each(routes.map((route) => ({ name: `${route.method} ${route.path}`, ro
     })
     expect(found).toEqual(wanted)
     const told = JSON.stringify(Object.fromEntries(answers))
-    expect(succeeded(call, [...answers.values()]), `nobody could do it, so the call is wrong: ${told}`).toBe(true)
+    const isTried = isHead || succeeded(call, [...answers.values()])
+    expect(isTried, `nobody could do it, so the call is wrong: ${told}`).toBe(true)
   })
 })
 

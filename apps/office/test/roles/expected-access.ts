@@ -16,7 +16,7 @@ const groups: readonly (readonly [Expected, readonly string[]])[] = [
   [
     'anybody',
     [
-      ...['GET /', 'GET /healthz', 'GET /readyz', 'GET /metrics'],
+      ...['GET /*', 'GET /assets/*', 'GET /healthz', 'GET /readyz', 'GET /metrics'],
       ...['GET /api/docs', 'GET /api/docs/', 'GET /api/docs/js/scalar.js'],
       ...['GET /api/docs/openapi.json', 'GET /api/docs/openapi.yaml'],
       ...[

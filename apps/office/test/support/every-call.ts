@@ -54,7 +54,7 @@ function ofContact(list: string, rest = '') {
 
 /** What is for everybody, for whoever is signed in, or for senders. */
 function otherCalls({ app, setUpToken }: Pick<CaseFixture, 'app' | 'setUpToken'>): Readonly<Record<string, Call>> {
-  const pages = ['/', '/healthz', '/readyz', '/metrics', '/api/docs', '/api/docs/', '/api/docs/js/scalar.js']
+  const pages = ['/healthz', '/readyz', '/metrics', '/api/docs', '/api/docs/', '/api/docs/js/scalar.js']
   const contracts = ['/api/docs/openapi.json', '/api/docs/openapi.yaml']
   const invited = async (opened: Case) => {
     const email = `${opened.invoice.number}-guest@${opened.organization.name}.example`.toLowerCase()
@@ -63,6 +63,9 @@ function otherCalls({ app, setUpToken }: Pick<CaseFixture, 'app' | 'setUpToken'>
   }
   return {
     ...Object.fromEntries([...pages, ...contracts, '/api/v1/door'].map((url) => [`GET ${url}`, at(url)])),
+    // Whether or not the screens are built: one that a program asks for, and a file that no build has.
+    'GET /*': at('/settings/members', { ends: 'not_found' }),
+    'GET /assets/*': at('/assets/of-no-build.js', { ends: 'not_found' }),
     'POST /api/v1/set-up': at('/api/v1/set-up', {
       body: async () => ({
         token: setUpToken,
