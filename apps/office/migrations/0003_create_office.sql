@@ -177,6 +177,7 @@ create table webhook_endpoints (
   constraint webhook_endpoints_integration_fkey foreign key (integration_id, organization_id)
     references integrations (id, organization_id)
 );
+create index webhook_endpoints_integration_idx on webhook_endpoints (integration_id, organization_id);
 
 -- What arrived, byte for byte, once however often it came.
 --
@@ -600,8 +601,9 @@ revoke insert on members from einmal_office;
 -- A key is revoked once and for good. An invitation that was accepted or cancelled stays what it is.
 create policy api_keys_revoked_once on api_keys as restrictive for update to einmal_office
   using (revoked_at is null) with check (revoked_at is not null);
+-- Said otherwise than in invitations_open_key, which it would offer to every look-up by another key.
 create policy invitations_ended_once on invitations as restrictive for update to einmal_office, einmal_auth
-  using (accepted_at is null and cancelled_at is null) with check (true);
+  using (coalesce(accepted_at, cancelled_at) is null) with check (true);
 grant update (name, search_name, company_id, tax_id, street, postal_code, city, country, version) on contacts to einmal_office;
 grant update (removed_at) on contact_points to einmal_office;
 grant update (title, contact_id, stage, currency, amount_minor, expected_on, version, closed_at) on deals to einmal_office;

@@ -21,6 +21,7 @@ let office: TestOffice
 let app: App
 let operations: { readonly call: string; readonly operation: Operation }[]
 let named: Readonly<Record<string, Schema>>
+let schemes: unknown
 
 beforeAll(async () => {
   office = await createTestOffice()
@@ -28,9 +29,10 @@ beforeAll(async () => {
   const answer = await app.http.inject({ method: 'GET', url: '/api/docs/openapi.json' })
   const { paths, components } = answer.json<{
     paths: Record<string, Record<string, Operation>>
-    components: { schemas: Record<string, Schema> }
+    components: { schemas: Record<string, Schema>; securitySchemes: unknown }
   }>()
   named = components.schemas
+  schemes = components.securitySchemes
   operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ call: `${method.toUpperCase()} ${path}`, operation })),
   )
@@ -43,6 +45,7 @@ afterAll(async () => {
 
 test('the contract shows every call that there is', () => {
   expect(operations.map(({ call }) => call).toSorted()).toEqual([
+    'GET /api/v1/api-keys',
     'GET /api/v1/audit-entries',
     'GET /api/v1/companies',
     'GET /api/v1/companies/{id}',
@@ -53,10 +56,16 @@ test('the contract shows every call that there is', () => {
     'GET /api/v1/deals',
     'GET /api/v1/deals/{id}',
     'GET /api/v1/deals/{id}/activity',
+    'GET /api/v1/door',
     'GET /api/v1/events',
     'GET /api/v1/events/{id}',
+    'GET /api/v1/integrations',
+    'GET /api/v1/invitations',
     'GET /api/v1/invoices',
     'GET /api/v1/invoices/{id}',
+    'GET /api/v1/me',
+    'GET /api/v1/me/sessions',
+    'GET /api/v1/members',
     'GET /api/v1/notifications',
     'GET /api/v1/payments',
     'GET /api/v1/payments/{id}',
@@ -65,7 +74,11 @@ test('the contract shows every call that there is', () => {
     'PATCH /api/v1/companies/{id}',
     'PATCH /api/v1/contacts/{id}',
     'PATCH /api/v1/deals/{id}',
+    'PATCH /api/v1/integrations/{id}',
     'PATCH /api/v1/invoices/{id}',
+    'PATCH /api/v1/members/{id}',
+    'POST /api/v1/api-keys',
+    'POST /api/v1/api-keys/{id}/revoke',
     'POST /api/v1/companies',
     'POST /api/v1/contacts',
     'POST /api/v1/contacts/{id}/notes',
@@ -75,6 +88,12 @@ test('the contract shows every call that there is', () => {
     'POST /api/v1/deals/{id}/notes',
     'POST /api/v1/events/{id}/resolve',
     'POST /api/v1/events/{id}/retry',
+    'POST /api/v1/integrations',
+    'POST /api/v1/invitations',
+    'POST /api/v1/invitations/accept',
+    'POST /api/v1/invitations/read',
+    'POST /api/v1/invitations/{id}/cancel',
+    'POST /api/v1/invitations/{id}/send',
     'POST /api/v1/invoices',
     'POST /api/v1/invoices/{id}/adjustments',
     'POST /api/v1/invoices/{id}/adjustments/{adjustmentId}/reverse',
@@ -83,6 +102,9 @@ test('the contract shows every call that there is', () => {
     'POST /api/v1/invoices/{id}/issue',
     'POST /api/v1/invoices/{id}/pay',
     'POST /api/v1/invoices/{id}/void',
+    'POST /api/v1/me/organization',
+    'POST /api/v1/me/sessions/{id}/end',
+    'POST /api/v1/members/{id}/remove',
     'POST /api/v1/notifications/{id}/read',
     'POST /api/v1/payments',
     'POST /api/v1/payments/{id}/apply',
@@ -99,19 +121,47 @@ test('the contract shows every call that there is', () => {
     'POST /api/v1/register/unknown',
     'POST /api/v1/review-items/{id}/decide',
     'POST /api/v1/review-items/{id}/reopen',
+    'POST /api/v1/set-up',
     'POST /webhooks/{provider}/{endpointId}',
   ])
 })
 
-test('every call under /api/v1 asks for an API key, in the contract and in fact', async () => {
+/** For whoever is not in yet: the link in the body proves itself, or there is no secret. */
+const openCalls = [
+  'GET /api/v1/door',
+  'POST /api/v1/invitations/accept',
+  'POST /api/v1/invitations/read',
+  'POST /api/v1/set-up',
+]
+
+/** For people alone: a key that leaked must not make itself another one. */
+const forPeopleAlone = /\/api\/v1\/(me|members|invitations|api-keys)(\/|$)/
+
+test('every call under /api/v1 takes an API key or a session, those about people a session alone, and four of the door nothing', async () => {
   for (const { call, operation } of operations.filter((each) => each.call.includes('/api/v1/'))) {
-    expect(operation, call).toMatchObject({ security: [{ apiKey: [] }], responses: { '4XX': {}, '5XX': {} } })
-    const [, method = '', path = ''] = /^(GET|PATCH|POST) (\S+)$/.exec(call) ?? []
-    const url = path.replaceAll(/\{\w+\}/g, office.newId())
-    const answer = await app.http.inject({ method: method as 'GET' | 'PATCH' | 'POST', url })
-    expect(answer.statusCode, call).toBe(401)
-    expect(answer.headers['content-type'], call).toContain('application/problem+json')
+    const isOpen = openCalls.includes(call)
+    const ways = forPeopleAlone.test(call) ? [{ session: [] }] : [{ apiKey: [] }, { session: [] }]
+    const security = isOpen ? [] : ways
+    expect(operation, call).toMatchObject({ security, responses: { '4XX': {}, '5XX': {} } })
+    const answer = await callWithNothing(call)
+    if (isOpen) expect(answer.json(), call).not.toMatchObject({ code: 'unauthorized' })
+    else expect(answer.json(), call).toMatchObject({ status: 401, code: 'unauthorized' })
+    if (answer.statusCode >= 400) expect(answer.headers['content-type'], call).toContain('application/problem+json')
   }
+})
+
+/** Without a key, a session or a body, about ids that nobody has. */
+function callWithNothing(call: string) {
+  const [, method = '', path = ''] = /^(GET|PATCH|POST) (\S+)$/.exec(call) ?? []
+  const url = path.replaceAll(/\{\w+\}/g, office.newId())
+  return app.http.inject({ method: method as 'GET' | 'PATCH' | 'POST', url })
+}
+
+test('both ways to say who one is are described: a key as a bearer token, a session as the cookie of signing in', () => {
+  expect(schemes).toEqual({
+    apiKey: { type: 'http', scheme: 'bearer' },
+    session: { type: 'apiKey', in: 'cookie', name: 'einmal.session_token' },
+  })
 })
 
 test('every call says in a sentence what it does', () => {

@@ -60,8 +60,7 @@ export function requireCaller(app: FastifyInstance, { db, door, clock }: ApiPart
   app.addHook('onRoute', (route) => {
     const problems = { '4xx': problem, '5xx': problem }
     const response = { ...(route.schema?.response as object | undefined), ...problems }
-    const isOpen = route.config?.access?.who === 'anybody'
-    route.schema = { ...route.schema, security: isOpen ? [] : [{ apiKey: [] }, { session: [] }], response }
+    route.schema = { ...route.schema, security: waysIn(route.config?.access), response }
   })
   app.decorateRequest('caller', null)
   app.decorateRequest('person', null)
@@ -87,6 +86,13 @@ export function requireCaller(app: FastifyInstance, { db, door, clock }: ApiPart
   app.addHook('preValidation', async (request) => {
     request.sentBody = request.body ?? null
   })
+}
+
+/** For the contract: with what a caller may say who they are. */
+function waysIn(access: Access | undefined): Record<string, string[]>[] {
+  if (access === undefined || access.who === 'anybody') return []
+  const takesKeys = access.who === 'member' && access.scope !== null
+  return [...(takesKeys ? [{ apiKey: [] }] : []), { session: [] }]
 }
 
 async function callerByKey(db: Db, token: string, access: Access, now: Date): Promise<Caller> {

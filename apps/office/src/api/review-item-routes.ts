@@ -123,6 +123,7 @@ export const reviewItemRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, par
       answerAct(parts, request, reply, 'review_item.reopen', movesNothing, async (tx, { organizationId }) => {
         const row = await reopenReviewItem(tx, organizationId, request.params.id)
         if (row === undefined) {
+          await requireItem(tx, organizationId, request.params.id)
           throw new AppError('decision_unsuitable', 'Only a question that was dismissed comes back to the desk.')
         }
         await requireStillAsked(tx, organizationId, row)
@@ -193,7 +194,11 @@ async function prepare<T>(read: () => Promise<T>): Promise<Prepared<T>> {
 }
 
 async function getItem({ db }: ApiParts, organizationId: string, itemId: string): Promise<ReviewItemRow> {
-  const row = await db.transaction(organizationId, (tx) => findReviewItem(tx, organizationId, itemId))
+  return db.transaction(organizationId, (tx) => requireItem(tx, organizationId, itemId))
+}
+
+async function requireItem(tx: Tx, organizationId: string, itemId: string): Promise<ReviewItemRow> {
+  const row = await findReviewItem(tx, organizationId, itemId)
   if (row === undefined) throw new AppError('not_found', `There is no review item ${itemId}.`)
   return row
 }

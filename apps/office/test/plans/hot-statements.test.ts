@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, type Db } from '../../src/platform/database.ts'
 import { growOffice } from '../support/grow-office.ts'
+import { growPeople } from '../support/grow-people.ts'
 import { type MeasuredStatement, measureStatements } from '../support/measured-statements.ts'
 import { createTestOffice, type TestOffice, type TestOrganization } from '../support/office.ts'
+import { workOnPeople } from './people-work.ts'
 import { effortFaults, type IndexColumns, planFaults, readIndexColumns, wholeTableFaults } from './plan-faults.ts'
 import { entries, entriesOf, sentByOthers } from './statements.ts'
 import { type Desk, openDesk, workThrough, writeEverything } from './work-day.ts'
@@ -34,7 +36,7 @@ beforeAll(async () => {
   measured.set('fresh and never analysed', await measureStatements(() => workThrough(young.desk, young.large)))
   await young.close()
 
-  const { office, db, desk, large, small, close } = await openOffice({ analysedEmpty: true })
+  const { office, db, desk, large, small, crowd, close } = await openOffice({ analysedEmpty: true })
   measured.set('fresh and analysed while empty', await measureStatements(() => workThrough(desk, large)))
   for (let run = 1; run <= RUNS_UNTIL_PLANS_STAY; run += 1) await workThrough(desk, large)
   const write = async () => {
@@ -42,12 +44,14 @@ beforeAll(async () => {
   }
   oldConnection.freshBlocks = (await touchedBy(office, db, write)).blocks
   const grown = await growOffice(office, large, PAYMENTS)
+  await growPeople(office, crowd)
   const touched = await touchedBy(office, db, write)
   oldConnection.grownBlocks = touched.blocks
   oldConnection.wholeTables = touched.wholeTables
   const work = async () => {
     await workThrough(desk, large, grown)
     await workThrough(desk, small)
+    await workOnPeople(desk, crowd, office.newId())
   }
   measured.set('grown to a million payments, with the statistics of the empty one', await measureStatements(work))
   await office.owner.query('analyze')
@@ -61,6 +65,8 @@ interface OpenOffice {
   readonly desk: Desk
   readonly large: TestOrganization
   readonly small: TestOrganization
+  /** Many people, and no money: each of them would be told of each payment. */
+  readonly crowd: TestOrganization
   close(): Promise<void>
 }
 
@@ -77,8 +83,9 @@ async function openOffice({ analysedEmpty = false } = {}): Promise<OpenOffice> {
   const desk = await openDesk(office, db)
   const large = await office.addOrganization('Large')
   const small = await office.addOrganization('Small')
+  const crowd = await office.addOrganization('Crowd')
   return {
-    ...{ office, db, desk, large, small },
+    ...{ office, db, desk, large, small, crowd },
     async close() {
       await desk.app.http.close()
       await db.close()

@@ -12,6 +12,7 @@ import { stripePaid, type TestOffice, type TestOrganization } from '../support/o
 import { workOnContacts } from './contact-work.ts'
 import { doHousework } from './housework.ts'
 import { workOnMoney } from './money-work.ts'
+import { workOnPeople } from './people-work.ts'
 import { workOnRegister } from './register-work.ts'
 
 /** An office at work over one connection of its own, whose plans live as long as it does. */
@@ -37,6 +38,7 @@ export async function workThrough(desk: Desk, organization: TestOrganization, gr
   await workOnContacts(desk.app, organization.apiKey, desk.office.newId(), grown)
   await workOnMoney(desk.app, organization, desk.office.newId(), grown)
   await workOnRegister(desk, organization, desk.office.newId())
+  await workOnPeople(desk, organization, desk.office.newId())
   await doHousework(desk.db, organization.organizationId, desk.office.clock.now())
 }
 

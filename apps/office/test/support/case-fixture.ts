@@ -1,17 +1,23 @@
 import { afterAll, beforeAll, expect } from 'vitest'
+import { setUpLink } from '../../src/modules/members/index.ts'
 import type { Clock } from '../../src/platform/clock.ts'
 import { type BookedPayment, type Books, readBooks } from './books.ts'
 import { createInProcessApp, type InProcessAnswer, type InProcessApp } from './in-process-app.ts'
 import { addIntegration } from './integrations.ts'
 import { createTestOffice, type Sender, type TestOffice, type TestOrganization } from './office.ts'
+import { type SignedIn, signIn } from './signed-in.ts'
 
 /** What the cases of one file share: an office, and two applications on it that know nothing of each other. */
 export interface CaseFixture {
   readonly office: TestOffice
   readonly app: InProcessApp
   readonly otherApp: InProcessApp
+  /** What stands in the link of the first start. */
+  readonly setUpToken: string
   /** An organisation of its own for one case, with one open invoice: `RE-00001`. */
   openCase(total?: number, currency?: string): Promise<Case>
+  /** Another case in an organisation that is there: with an open invoice of its own, the next of the series. */
+  openAnother(organization: TestOrganization, total?: number, currency?: string): Promise<Case>
 }
 
 export interface Case {
@@ -25,6 +31,15 @@ export interface Case {
   addSandbox(settings: Readonly<Record<string, unknown>>): Promise<Sender>
   /** A call of the API with an `Idempotency-Key` of its own, unless it is given. */
   call(path: string, body?: unknown, key?: string, app?: InProcessApp): Promise<InProcessAnswer>
+  get(path: string): Promise<InProcessAnswer>
+  /** The same as its owner, signed in on one of our pages: for what takes no key. */
+  asOwner(
+    method: 'GET' | 'PATCH' | 'POST',
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+    app?: InProcessApp,
+  ): Promise<InProcessAnswer>
   /** The button: records a payment by hand on the invoice. */
   pay(key: string, amountMinor?: number, app?: InProcessApp): Promise<InProcessAnswer>
   /** What the desk shows to a person who looks at it. */
@@ -63,6 +78,13 @@ export function createCaseFixture(clock?: Clock): CaseFixture {
     return value
   }
 
+  const owners = new Map<string, Promise<SignedIn>>()
+  function ownerOf({ organizationId, owner }: TestOrganization): Promise<SignedIn> {
+    const known = owners.get(organizationId) ?? signIn(fixture.app.http, owner)
+    owners.set(organizationId, known)
+    return known
+  }
+
   const fixture: CaseFixture = {
     get office() {
       return there(opened.office)
@@ -73,9 +95,15 @@ export function createCaseFixture(clock?: Clock): CaseFixture {
     get otherApp() {
       return there(opened.apps[1])
     },
-    async openCase(total = 10_000, currency = 'EUR') {
+    get setUpToken() {
+      return setUpLink(fixture.office.door).split('#').at(-1) ?? ''
+    },
+    async openCase(total, currency) {
       caseCount += 1
       const organization = await fixture.office.addOrganization(`Case${caseCount}`)
+      return fixture.openAnother(organization, total, currency)
+    },
+    async openAnother(organization, total = 10_000, currency = 'EUR') {
       const invoice = await organization.issueInvoice({ amountMinor: BigInt(total), currency })
       return {
         organization,
@@ -95,6 +123,10 @@ export function createCaseFixture(clock?: Clock): CaseFixture {
         addSandbox: (settings) => addIntegration(fixture.office, organization, 'sandbox', settings),
         call: (path, body, key = fixture.office.newId(), app = fixture.app) =>
           app.post(organization, path, body, { 'idempotency-key': key }),
+        get: (path) => fixture.app.get(organization, path),
+        async asOwner(method, path, body, headers = {}, app = fixture.app) {
+          return app.request(method, `/api/v1${path}`, { ...(await ownerOf(organization)), ...headers }, body)
+        },
         async desk() {
           const { status, body } = await fixture.app.get(organization, '/review-items')
           expect(status).toBe(200)

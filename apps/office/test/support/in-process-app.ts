@@ -1,10 +1,10 @@
-import { createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app.ts'
 import { createDatabase } from '../../src/platform/database.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Sender, TestOffice, TestOrganization } from './office.ts'
 
 /** The office's application in the process of the test, on connections of its own. */
-export interface InProcessApp {
+export interface InProcessApp extends Pick<App, 'http' | 'routes'> {
   /** Posts a body to the sender's address, signed unless headers are given. */
   deliver(sender: Sender, body: string, headers?: Record<string, string>): Promise<InProcessAnswer>
   get(organization: TestOrganization, path: string): Promise<InProcessAnswer>
@@ -19,6 +19,13 @@ export interface InProcessApp {
     path: string,
     body: unknown,
     headers?: Record<string, string>,
+  ): Promise<InProcessAnswer>
+  /** A call with these headers and no key; `body` is sent as JSON. */
+  request(
+    method: 'GET' | 'PATCH' | 'POST',
+    url: string,
+    headers: Record<string, string>,
+    body?: unknown,
   ): Promise<InProcessAnswer>
   /** Lets requests come over the network as well, so that one can be sent here or to another process all the same. */
   listen(): Promise<string>
@@ -36,7 +43,7 @@ export async function createInProcessApp(office: TestOffice): Promise<InProcessA
   const { door, clock, newId, secretKey } = office
   const db = createDatabase({ url: office.database.ownerUrl, role: 'einmal_office', maxConnections: 4 })
   const log = createLog('silent')
-  const { http, pipeline } = await createApp({
+  const { http, pipeline, routes } = await createApp({
     db,
     door,
     clock,
@@ -51,22 +58,29 @@ export async function createInProcessApp(office: TestOffice): Promise<InProcessA
     payload?: string,
   ): Promise<InProcessAnswer> {
     const answer = await http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json<Record<string, unknown>>() }
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answer.body === '' ? {} : answer.json<Record<string, unknown>>(),
+    }
   }
+  const request: InProcessApp['request'] = (method, url, headers, body) =>
+    body === undefined
+      ? inject(method, url, headers)
+      : inject(method, url, { ...headers, 'content-type': 'application/json' }, JSON.stringify(body))
   const bearer = ({ apiKey }: TestOrganization) => ({ authorization: `Bearer ${apiKey}` })
   return {
+    http,
+    routes,
     deliver: (sender, body, headers = sender.sign(body)) => inject('POST', sender.path, headers, body),
     get: (organization, path) => inject('GET', `/api/v1${path}`, bearer(organization)),
     post(organization, path, body, headers = {}) {
-      const all = { ...bearer(organization), ...headers }
-      const url = `/api/v1${path}`
-      if (body === undefined) return inject('POST', url, all)
-      return inject('POST', url, { ...all, 'content-type': 'application/json' }, JSON.stringify(body))
+      return request('POST', `/api/v1${path}`, { ...bearer(organization), ...headers }, body)
     },
     patch(organization, path, body, headers = {}) {
-      const all = { ...bearer(organization), ...headers, 'content-type': 'application/json' }
-      return inject('PATCH', `/api/v1${path}`, all, JSON.stringify(body))
+      return request('PATCH', `/api/v1${path}`, { ...bearer(organization), ...headers }, body)
     },
+    request,
     listen: () => http.listen({ port: 0, host: '127.0.0.1' }),
     async close() {
       await pipeline.drain()

@@ -35,7 +35,7 @@ export interface MeasuredStatement {
 }
 
 /**
- * Runs `work` and measures every statement that the role `einmal_office` sends meanwhile, right before it is run: in the
+ * Runs `work` and measures every statement that the roles of the server send meanwhile, right before it is run: in the
  * same transaction, on the same connection with its settings, in every plan mode it may get, and taken back to a savepoint.
  */
 export async function measureStatements(work: () => Promise<void>): Promise<readonly MeasuredStatement[]> {
@@ -45,7 +45,11 @@ export async function measureStatements(work: () => Promise<void>): Promise<read
   const inTransaction = new WeakSet<object>()
   prototype.query = function (this: OfficeClient, ...given: unknown[]) {
     const statement = statementOf(given)
-    if (statement !== null && this.connectionParameters.options?.includes('role=einmal_office') === true) {
+    if (
+      statement !== null &&
+      this.connectionParameters.options !== undefined &&
+      /role=einmal_(office|auth)/.test(this.connectionParameters.options)
+    ) {
       if (/^begin\b/.test(statement.text)) inTransaction.add(this)
       else if (/^(commit|rollback)\b/.test(statement.text)) inTransaction.delete(this)
       else if (!statement.text.startsWith('set ')) {

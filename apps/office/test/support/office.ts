@@ -32,6 +32,9 @@ export interface TestOffice {
 
 export interface TestOrganization {
   readonly organizationId: string
+  readonly name: string
+  /** What the first of its people signs in with. */
+  readonly owner: { readonly email: string; readonly password: string }
   readonly userIds: readonly string[]
   readonly apiKey: string
   readonly contactId: string
@@ -109,6 +112,8 @@ async function addOrganization(parts: Parts, name: string, memberCount: number):
   })
   return {
     organizationId,
+    name,
+    owner: { email: input.email, password: input.password },
     userIds,
     apiKey,
     contactId,

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { NotNull, Selectable } from 'kysely'
 import { type Db, listedIn, send, sql, type Tx } from '../../platform/database.ts'
 import type { Tables } from '../../platform/tables.ts'
 import type { Role } from './roles.ts'
@@ -211,15 +211,21 @@ export async function insertInvitation(tx: Tx, row: InvitationRow): Promise<void
 
 export type ListedInvitation = InvitationRow & { readonly inviter_name: string }
 
+/** The name as a look-up for each row: of a join, a young database would enter the members by their organisation. */
 function invitations(tx: Tx, organizationId: string) {
   return tx
     .selectFrom('invitations as i')
-    .innerJoin('members as m', (join) =>
-      join.onRef('m.id', '=', 'i.invited_by').onRef('m.organization_id', '=', 'i.organization_id'),
-    )
-    .innerJoin('auth.user as u', 'u.id', 'm.user_id')
     .selectAll('i')
-    .select('u.name as inviter_name')
+    .select((eb) =>
+      eb
+        .selectFrom('members as m')
+        .innerJoin('auth.user as u', 'u.id', 'm.user_id')
+        .select('u.name')
+        .whereRef('m.id', '=', 'i.invited_by')
+        .whereRef('m.organization_id', '=', 'i.organization_id')
+        .as('inviter_name'),
+    )
+    .$narrowType<{ inviter_name: NotNull }>()
     .where('i.organization_id', '=', organizationId)
 }
 
