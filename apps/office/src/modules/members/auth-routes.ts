@@ -71,8 +71,9 @@ async function letIn(
   const { request, webRequest, before } = visit
   const now = parts.clock.now()
   const email = emailOf(request.body) ?? before?.email ?? ''
-  // The same answer as ever: it tells nobody who has an account, nor how often it was asked for.
-  if (path.asksForLink && !(await guard.mayReset(email, now))) {
+  if (path.asksForLink) {
+    if (await guard.mayReset(email, now)) await auth.handler(webRequest)
+    // The same answer as ever: it tells nobody who has an account, nor how often it was asked for.
     return { response: Response.json({ status: true }), cookies: [] }
   }
   const attempt = path.looksAtPassword ? await guard.begin(email, request.ip, keptBy(request), now) : null
