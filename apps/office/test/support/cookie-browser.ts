@@ -78,16 +78,18 @@ export class Browser {
   ): Promise<PageAnswer> {
     const url = path.startsWith('/api/') ? path : `/api/v1${path}`
     const sent = [...this.#cookies].filter(([, cookie]) => url.startsWith(cookie.path))
+    const headers = {
+      ...(method === 'GET' ? {} : { origin: testAddress.baseUrl, 'content-type': 'application/json' }),
+      ...(sent.length === 0 ? {} : { cookie: sent.map(([name, { value }]) => `${name}=${value}`).join('; ') }),
+      ...this.#headers,
+      ...further,
+    }
     const answer = await this.#http.inject({
       method,
       url,
       remoteAddress: this.#address,
-      headers: {
-        ...(method === 'GET' ? {} : { origin: testAddress.baseUrl, 'content-type': 'application/json' }),
-        ...(sent.length === 0 ? {} : { cookie: sent.map(([name, { value }]) => `${name}=${value}`).join('; ') }),
-        ...this.#headers,
-        ...further,
-      },
+      // An empty one is left out, for a browser that does not say something it usually says.
+      headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== '')),
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const cookies = [answer.headers['set-cookie'] ?? []].flat()
