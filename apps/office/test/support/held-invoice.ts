@@ -32,6 +32,11 @@ export function holdInvitation(office: TestOffice, id: string): Promise<HeldRow>
   return holdRow(office, 'select 1 from invitations where id = $1 for update', [id])
 }
 
+/** Whoever changes members of an organisation stops before they look who is what: its owners are locked first. */
+export function holdMember(office: TestOffice, id: string): Promise<HeldRow> {
+  return holdRow(office, 'select 1 from members where id = $1 for update', [id])
+}
+
 async function holdRow(office: TestOffice, text: string, values: readonly string[]): Promise<HeldRow> {
   const client = await office.owner.connect()
   let isHeld = true

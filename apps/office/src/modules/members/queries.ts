@@ -69,6 +69,18 @@ export async function findMember(tx: Tx, organizationId: string, id: string): Pr
   return row && toMember(row)
 }
 
+/** What a member is called, also one who has left; '' for nobody. */
+export async function findMemberName(tx: Tx, organizationId: string, id: string): Promise<string> {
+  const row = await tx
+    .selectFrom('members as m')
+    .innerJoin('auth.user as u', 'u.id', 'm.user_id')
+    .select('u.name')
+    .where('m.id', '=', id)
+    .where('m.organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return row?.name ?? ''
+}
+
 export async function findMemberOfUser(tx: Tx, organizationId: string, userId: string): Promise<Member | undefined> {
   const row = await members(tx, organizationId).where('m.user_id', '=', userId).executeTakeFirst()
   return row && toMember(row)
