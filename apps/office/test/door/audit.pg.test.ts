@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/cookie-browser.ts'
-import { makeApiKey } from '../support/office.ts'
 import { createHouse, type House, PASSWORD, type TestMember, totpOf, turnTwoFactorOn } from '../support/house.ts'
+import { makeApiKey } from '../support/office.ts'
 
 let house: House
 

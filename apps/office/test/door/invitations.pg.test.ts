@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createMailer } from '../../src/platform/mail.ts'
 import type { Browser, PageAnswer } from '../support/cookie-browser.ts'
 import { holdInvitation } from '../support/held-invoice.ts'
-import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { countStatuses, createHouse, dumpDatabase, type House, PASSWORD, type TestMember } from '../support/house.ts'
+import { type MailServer, startMailServer } from '../support/mail-server.ts'
 
 const DAY = 24 * 60 * 60_000
 
@@ -156,7 +156,10 @@ describe('an invitation', () => {
     const browsers = [await house.signedIn(guest), await house.signedIn(guest, { server: 1 })]
     const answers = await Promise.all(browsers.map((browser) => accept(token, {}, browser)))
     expect(countStatuses(answers)).toEqual({ 200: 2 })
-    expect(await membersOf(owner.organizationId, guest.email)).toHaveLength(1)
+    const members = await membersOf(owner.organizationId, guest.email)
+    expect(members).toHaveLength(1)
+    const { body } = await own.get(`/audit-entries?subjectId=${members[0]?.id}`)
+    expect(body['items']).toHaveLength(1)
   })
 
   test('of two organisations, accepted at once with a new account, makes one person and no half membership', async () => {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/cookie-browser.ts'
 import { holdMember } from '../support/held-invoice.ts'
-import { makeApiKey } from '../support/office.ts'
 import { createHouse, type House, type TestMember } from '../support/house.ts'
+import { makeApiKey } from '../support/office.ts'
 
 let house: House
 

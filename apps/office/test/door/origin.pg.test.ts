@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeApiKey } from '../support/office.ts'
 import { createHouse, type House, PASSWORD, type TestMember } from '../support/house.ts'
+import { makeApiKey } from '../support/office.ts'
 
 let house: House
 let owner: TestMember

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createMailer } from '../../src/platform/mail.ts'
 import type { Browser } from '../support/cookie-browser.ts'
-import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import {
   countStatuses,
   createHouse,
@@ -12,6 +11,7 @@ import {
   totpOf,
   turnTwoFactorOn,
 } from '../support/house.ts'
+import { type MailServer, startMailServer } from '../support/mail-server.ts'
 
 const NEW_PASSWORD = 'a new and longer password'
 const tokenIn = (text: string) => /\/reset-password#([\w-]+)/.exec(text)?.[1] ?? ''

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createOrganizationWithOwner, setUpLink } from '../../src/modules/members/index.ts'
-import { startServer, type TestServer } from '../support/office.ts'
 import { countStatuses, createHouse, dumpDatabase, type House, PASSWORD } from '../support/house.ts'
+import { startServer, type TestServer } from '../support/office.ts'
 
 let house: House
 

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
@@ -15,6 +14,7 @@ import type { Mail, SendMail } from '../../src/platform/mail.ts'
 import { Browser, type BrowserOptions, type PageAnswer } from './cookie-browser.ts'
 import { testAddress } from './door.ts'
 import { createTestOffice, type TestOffice } from './office.ts'
+import { totp } from './totp.ts'
 
 export const PASSWORD = 'correct horse battery staple'
 
@@ -157,19 +157,10 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
 export const SESSION_COOKIE = 'einmal.session_token'
 export const DEVICE_COOKIE = 'einmal.device'
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-const STEP_SECONDS = 30
-
-/** The code that an authenticator shows for the address of its secret, `steps` of 30 seconds from now (RFC 6238, RFC 4226). */
+/** The code that an authenticator shows for the address of its secret, `steps` of half a minute from now. */
 export function totpOf(totpUri: string, steps = 0): string {
   const secret = new URL(totpUri).searchParams.get('secret') ?? ''
-  const bits = [...secret].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0')).join('')
-  const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))
-  const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 1_000 / STEP_SECONDS) + steps))
-  const digest = createHmac('sha1', Buffer.from(bytes)).update(counter).digest()
-  const offset = (digest.at(-1) ?? 0) & 15
-  return String((digest.readUInt32BE(offset) & 0x7f_ff_ff_ff) % 1_000_000).padStart(6, '0')
+  return totp(secret, new Date(Date.now() + steps * 30_000))
 }
 
 /** Turns the second factor on, and returns what the authenticator and the person keep of it. Uses up the code of this moment. */

@@ -1,12 +1,12 @@
 import { getMigrations } from 'better-auth/db/migration'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Browser } from '../../../test/support/cookie-browser.ts'
-import { createTestDoor } from '../../../test/support/door.ts'
-import { createHouse, type House, PASSWORD } from '../../../test/support/house.ts'
-import { createApp } from '../../app.ts'
-import { createLog } from '../../platform/log.ts'
-import { type AuthSettings, authOptions, createAuth } from './auth.ts'
+import { createApp } from '../../src/app.ts'
+import { type AuthSettings, authOptions, createAuth } from '../../src/modules/members/auth.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { Browser } from '../support/cookie-browser.ts'
+import { createTestDoor } from '../support/door.ts'
+import { createHouse, type House, PASSWORD } from '../support/house.ts'
 
 let house: House
 let office: pg.Pool
