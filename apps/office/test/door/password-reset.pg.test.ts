@@ -75,6 +75,18 @@ describe('a link for a new password', () => {
     expect((await signIn(owner, NEW_PASSWORD)).status).toBe(200)
   })
 
+  test('is its owner’s, whoever is signed in where it is opened', async () => {
+    const [owner, other] = [await house.addOwner(), await house.addOwner()]
+    const [older, newer] = [await askForToken(owner), await askForToken(owner)]
+    const ofOther = await askForToken(other)
+    const browser = await house.signedIn(other)
+    expect((await reset(newer, NEW_PASSWORD, browser)).status).toBe(200)
+    expect((await browser.get('/me')).body).toMatchObject({ user: { id: other.userId } })
+    expect((await browser.get('/audit-entries')).text).not.toContain('password.reset')
+    expect((await reset(older)).status).toBe(400)
+    expect((await reset(ofOther)).status).toBe(200)
+  })
+
   test('is good for an hour', async () => {
     const owner = await house.addOwner()
     const token = await askForToken(owner)

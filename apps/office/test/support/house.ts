@@ -54,7 +54,7 @@ export interface House {
   browser(options?: BrowserOptions & { readonly server?: 0 | 1 }): Browser
   /** Lets so much time pass for everything that asks our clock. */
   pass(ms: number): void
-  addPerson(name?: string): Promise<TestPerson>
+  addPerson(name?: string, email?: string): Promise<TestPerson>
   /** A new organisation and its owner. */
   addOwner(name?: string): Promise<TestMember>
   /** A member of the organisation: a new person, unless one is given. */
@@ -100,9 +100,9 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   const passwordHash = await hashPassword(servers[0].door, PASSWORD)
   let people = 0
 
-  async function addPerson(name = 'Petra Person'): Promise<TestPerson> {
+  async function addPerson(name = 'Petra Person', address?: string): Promise<TestPerson> {
     people += 1
-    const email = `person-${people}@example.org`
+    const email = address ?? `person-${people}@example.org`
     const { rows } = await owner.query<{ id: string }>(
       `with person as (
          insert into auth."user" (name, email, "emailVerified", "updatedAt") values ($1, $2, false, now()) returning id)

@@ -81,7 +81,9 @@ async function letIn(
   if (!response.ok) return { response, cookies: [] }
   const kept = await attempt?.succeed()
   const owner = proven.get(webRequest)
-  await recordVisit(parts, path, visit, owner?.userId ?? (await signedInBy(response)))
+  // Whose mailbox it is counts before who happens to be signed in there.
+  const known = owner?.userId ?? (path.signsIn ? null : before?.userId)
+  await recordVisit(parts, path, visit, known ?? (await signedInBy(response)))
   const device = owner === undefined ? kept : await guard.trust(owner.email)
   return { response, cookies: device === undefined ? [] : [deviceCookie(parts.door, device)] }
 }
@@ -91,10 +93,9 @@ async function recordVisit(
   { door, clock, newId }: AuthRouteParts,
   { path, audit, setsPassword, signsIn }: AuthPath,
   { before, request }: Visit,
-  byAnswer: string | null,
+  userId: string | null,
 ): Promise<void> {
   if (signsIn && before !== null) await deleteSession(door.db, before.userId, before.sessionId)
-  const userId = signsIn ? byAnswer : (before?.userId ?? byAnswer)
   // With a second factor the password alone lets nobody in yet.
   if (userId === null) return
   if (setsPassword) await deleteChallenges(door.db, userId)
