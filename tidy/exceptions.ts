@@ -110,6 +110,6 @@ export const exceptions: readonly Exception[] = [
   {
     rule: 'the transaction is the first parameter',
     path: 'apps/office/src/modules/members/organizations.ts',
-    reason: 'better-auth brings its own pool and transaction; no row of the office is written there',
+    reason: 'an organisation is made on the door’s database, in a transaction that nobody else can be in',
   },
 ]

@@ -6,11 +6,10 @@ import {
   admits,
   apiKeyState,
   createApiKey,
-  findMember,
+  findMemberName,
   listApiKeys,
   revokeApiKey,
 } from '../modules/members/index.ts'
-import type { Tx } from '../platform/database.ts'
 import { AppError } from '../platform/errors.ts'
 import { type ApiParts, answerAct, callerOf, memberOf, movesNothing, toPage } from './api-parts.ts'
 
@@ -59,7 +58,7 @@ export const apiKeyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) 
         const { name, scopes } = request.body
         const expiresAt = expiryOf(request.body.expiresAt, context.now)
         const { key, row } = await createApiKey(tx, context, { name, scopes, expiresAt, createdBy })
-        const creator = await nameOf(tx, context.organizationId, createdBy)
+        const creator = await findMemberName(tx, context.organizationId, createdBy)
         return {
           status: 201,
           body: { apiKey: toApiKey(row, creator, context.now), key: null },
@@ -86,7 +85,8 @@ export const apiKeyRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, parts) 
     (request, reply) =>
       answerAct(parts, request, reply, 'api_key.revoke', movesNothing, async (tx, context) => {
         const { row, isNew } = await revokeApiKey(tx, context, request.params.id)
-        const creator = row.created_by === null ? null : await nameOf(tx, context.organizationId, row.created_by)
+        const creator =
+          row.created_by === null ? null : await findMemberName(tx, context.organizationId, row.created_by)
         return {
           status: 200,
           body: toApiKey(row, creator, context.now),
@@ -102,10 +102,6 @@ function expiryOf(text: string | null | undefined, now: Date): Date | null {
   const expiresAt = new Date(text)
   if (expiresAt <= now) throw new AppError('invalid', 'expiresAt: this moment is over')
   return expiresAt
-}
-
-async function nameOf(tx: Tx, organizationId: string, memberId: string): Promise<string> {
-  return (await findMember(tx, organizationId, memberId))?.name ?? ''
 }
 
 function toApiKey(row: ApiKeyRow, creatorName: string | null, now: Date) {

@@ -10,7 +10,7 @@ import {
 import { administers } from '../modules/members/index.ts'
 import { AppError } from '../platform/errors.ts'
 import { type AnyPaymentProvider, paymentProviders } from '../providers/index.ts'
-import { type ApiParts, answerAct, callerOf, movesNothing, toPage } from './api-parts.ts'
+import { type ApiParts, answerAct, callerOf, changedFields, movesNothing, toPage } from './api-parts.ts'
 
 const tags = ['integrations']
 const config = { access: administers }
@@ -97,19 +97,22 @@ export const integrationRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, pa
             settings: parseSettings(known.provider, { ...known.settings, ...wanted.settings }),
           }),
         )
-        const { label, isEnabled } = after
-        const changed = {
-          before: { label: before.label, isEnabled: before.isEnabled },
-          after: { label, isEnabled, settings: Object.keys(wanted.settings ?? {}) },
-        }
         return {
           status: 200,
           body: toIntegration(after),
           subject: { type: 'integration', id: after.id },
-          data: changed,
+          data: changeOf(before, after),
         }
       }),
   )
+}
+
+/** For the audit: of settings only their names. `null` where all is as it was. */
+function changeOf(before: Integration, after: Integration) {
+  const known = ({ label, isEnabled }: Integration) => ({ label, isEnabled })
+  const fields = changedFields(known(before), known(after))
+  const settings = Object.keys(changedFields(before.settings, after.settings).after)
+  return Object.keys(fields.after).length + settings.length === 0 ? null : { ...fields, settings }
 }
 
 function providerOf(name: string): AnyPaymentProvider {

@@ -27,6 +27,16 @@ export function holdSeries(office: TestOffice, organizationId: string, name: str
   return holdRow(office, text, [organizationId, name])
 }
 
+/** Whoever accepts, cancels or renews this invitation, or invites the same address anew, stops before it is decided. */
+export function holdInvitation(office: TestOffice, id: string): Promise<HeldRow> {
+  return holdRow(office, 'select 1 from invitations where id = $1 for update', [id])
+}
+
+/** Whoever changes members of an organisation stops before they look who is what: its owners are locked first. */
+export function holdMember(office: TestOffice, id: string): Promise<HeldRow> {
+  return holdRow(office, 'select 1 from members where id = $1 for update', [id])
+}
+
 async function holdRow(office: TestOffice, text: string, values: readonly string[]): Promise<HeldRow> {
   const client = await office.owner.connect()
   let isHeld = true

@@ -3,10 +3,10 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Clock } from '../../platform/clock.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { NewId } from '../../platform/ids.ts'
-import { type Access, anybody, person } from './access.ts'
+import { type AuthPath, authPaths } from './auth-paths.ts'
 import { findPerson, type Person, recordPersonal } from './callers.ts'
 import type { Door } from './door.ts'
-import { deleteSession, listMemberships } from './door-queries.ts'
+import { deleteChallenges, deleteSession, listMemberships } from './door-queries.ts'
 import { requireOwnOrigin } from './origin.ts'
 import { toWebHeaders } from './web-headers.ts'
 
@@ -22,50 +22,27 @@ export interface AuthRouteParts {
 }
 
 /**
- * What the pages need of better-auth, and nothing else of it: each path with who may use it. `audit` is what the members' organisations
- * are told of it.
- */
-const paths: Readonly<Record<string, { readonly access: Access; readonly audit?: string }>> = {
-  '/sign-in/email': { access: anybody, audit: 'session.start' },
-  '/two-factor/verify-totp': { access: anybody, audit: 'two_factor.verify' },
-  '/two-factor/verify-backup-code': { access: anybody, audit: 'two_factor.recover' },
-  '/sign-out': { access: anybody },
-  '/request-password-reset': { access: anybody },
-  '/reset-password': { access: anybody },
-  '/revoke-sessions': { access: person, audit: 'session.end_all' },
-  '/change-password': { access: person, audit: 'password.change' },
-  '/update-user': { access: person, audit: 'person.rename' },
-  '/two-factor/enable': { access: person },
-  '/two-factor/disable': { access: person, audit: 'two_factor.disable' },
-  '/two-factor/generate-backup-codes': { access: person, audit: 'two_factor.new_codes' },
-}
-
-/**
- * The paths above under `/api/auth`. Register it as it is, without `fastify-plugin`: the body parser below must not reach
- * other routes. better-auth's refusals are `{code, message}`; ours, and faults, are problem answers.
+ * The paths of `authPaths` under `/api/auth`. better-auth's refusals are `{code, message}`; ours, and faults, are problem answers.
  *
- * A sign-in is counted before the password is looked at, always makes a new session, and ends the one that the browser had before.
+ * better-auth gets the body as our schema has read it, written anew: what we counted an attempt for is what it looks at. An attempt
+ * is counted before the password is looked at. A sign-in always makes a new session, and ends the one that the browser had before.
  */
 export const authRoutes: FastifyPluginAsync<AuthRouteParts> = async (app, parts) => {
   const { door } = parts
   const { origin } = new URL(door.address.baseUrl)
-  // better-auth parses bodies itself and refuses what is not JSON, so it gets the bytes as they came.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  for (const [path, { access, audit }] of Object.entries(paths)) {
-    app.route<{ Body: Buffer | undefined }>({
+  app.addHook('onRequest', async (request) => requireOwnOrigin(request, door.address.trustedOrigins))
+  for (const path of authPaths) {
+    app.route({
       method: 'POST',
-      url: `/api/auth${path}`,
+      url: `/api/auth${path.path}`,
       bodyLimit: BODY_BYTES_MAX,
-      schema: { hide: true },
-      config: { access },
+      schema: { hide: true, body: path.body },
+      config: { access: path.access },
       handler: async (request, reply) => {
-        requireOwnOrigin(request, door.address.trustedOrigins)
-        const webRequest = toWebRequest(request, origin, request.body)
+        const webRequest = toWebRequest(request, origin)
         const before = await findPerson(door, webRequest.headers)
-        if (access.who === 'person' && before === null) throw new AppError('unauthorized', 'Sign in first.')
-        const visit: Visit = { request, webRequest, path, audit, before: before?.person ?? null }
-        const { response, cookies } = await letIn(parts, visit)
+        if (path.access.who === 'person' && before === null) throw new AppError('unauthorized', 'Sign in first.')
+        const { response, cookies } = await letIn(parts, path, { request, webRequest, before: before?.person ?? null })
         reply.status(response.status)
         response.headers.forEach((value, name) => {
           if (name !== 'set-cookie') reply.header(name, value)
@@ -79,56 +56,58 @@ export const authRoutes: FastifyPluginAsync<AuthRouteParts> = async (app, parts)
 }
 
 interface Visit {
-  readonly request: FastifyRequest<{ Body: Buffer | undefined }>
+  readonly request: FastifyRequest
   readonly webRequest: Request
-  readonly path: string
-  readonly audit: string | undefined
   /** Who was signed in when the request came. */
   readonly before: Person | null
 }
 
-async function letIn(parts: AuthRouteParts, visit: Visit): Promise<{ response: Response; cookies: readonly string[] }> {
+async function letIn(
+  parts: AuthRouteParts,
+  path: AuthPath,
+  visit: Visit,
+): Promise<{ response: Response; cookies: readonly string[] }> {
   const { auth, guard, proven } = parts.door
-  const { request, webRequest, path } = visit
-  const email = emailOf(request.body)
+  const { request, webRequest, before } = visit
   const now = parts.clock.now()
-  switch (path) {
-    case '/sign-in/email': {
-      const attempt = await guard.begin(email, request.ip, keptBy(request), now)
-      const response = await auth.handler(webRequest)
-      if (!response.ok) return { response, cookies: [] }
-      const kept = await attempt.succeed()
-      await recordVisit(parts, visit, response)
-      return { response, cookies: [deviceCookie(parts.door, kept)] }
-    }
-    case '/request-password-reset': {
-      // The same answer as ever: it tells nobody who has an account, nor how often it was asked for.
-      const isRefused = !(await guard.mayReset(email, now))
-      return { response: isRefused ? Response.json({ status: true }) : await auth.handler(webRequest), cookies: [] }
-    }
-    default: {
-      const response = await auth.handler(webRequest)
-      if (response.ok) await recordVisit(parts, visit, response)
-      const owner = proven.get(webRequest)
-      return { response, cookies: owner === undefined ? [] : [deviceCookie(parts.door, await guard.trust(owner))] }
-    }
+  const email = emailOf(request.body) ?? before?.email ?? ''
+  if (path.asksForLink) {
+    if (await guard.mayReset(email, now)) await auth.handler(webRequest)
+    // The same answer as ever: it tells nobody who has an account, nor how often it was asked for.
+    return { response: Response.json({ status: true }), cookies: [] }
   }
+  const attempt = path.looksAtPassword ? await guard.begin(email, request.ip, keptBy(request), now) : null
+  const response = await auth.handler(webRequest)
+  if (!response.ok) return { response, cookies: [] }
+  const kept = await attempt?.succeed()
+  const owner = proven.get(webRequest)
+  // Whose mailbox it is counts before who happens to be signed in there.
+  const known = owner?.userId ?? (path.signsIn ? null : before?.userId)
+  await recordVisit(parts, path, visit, known ?? (await signedInBy(response)))
+  const device = owner === undefined ? kept : await guard.trust(owner.email)
+  return { response, cookies: device === undefined ? [] : [deviceCookie(parts.door, device)] }
 }
 
-/** Tells the organisations of the person, and ends the session that a new one takes the place of. */
+/** Ends what a visit takes the place of, and tells the organisations of the person. */
 async function recordVisit(
-  parts: AuthRouteParts,
-  { path, audit, before, request }: Visit,
-  response: Response,
+  { door, clock, newId }: AuthRouteParts,
+  { path, audit, setsPassword, signsIn }: AuthPath,
+  { before, request }: Visit,
+  userId: string | null,
 ): Promise<void> {
-  const { door, clock, newId } = parts
-  const userId = before !== null && path !== '/sign-in/email' ? before.userId : await signedInBy(response)
+  if (signsIn && before !== null) await deleteSession(door.db, before.userId, before.sessionId)
   // With a second factor the password alone lets nobody in yet.
-  if (audit === undefined || userId === null) return
-  if (path === '/sign-in/email' && before !== null) await deleteSession(door.db, before.userId, before.sessionId)
-  const action = path === '/two-factor/verify-totp' && before !== null ? 'two_factor.enable' : audit
+  if (userId === null) return
+  if (setsPassword) await deleteChallenges(door.db, userId)
+  const action = path === '/two-factor/verify-totp' && before !== null ? enabling(before) : audit
+  if (action === null) return
   const memberships = await listMemberships(door.db, userId)
   await recordPersonal(door.db, memberships, action, { address: request.ip }, { now: clock.now(), newId })
+}
+
+/** A first code turns the second factor on; a further one of somebody who is in changes nothing. */
+function enabling({ hasTwoFactor }: Person): string | null {
+  return hasTwoFactor ? null : 'two_factor.enable'
 }
 
 async function signedInBy(response: Response): Promise<string | null> {
@@ -136,14 +115,9 @@ async function signedInBy(response: Response): Promise<string | null> {
   return answer?.user?.id ?? null
 }
 
-/** The address in a body of JSON; whatever else came is refused by better-auth. */
-function emailOf(body: Buffer | undefined): string {
-  try {
-    const { email } = JSON.parse(body?.toString() ?? '') as { email?: unknown }
-    return typeof email === 'string' ? email : ''
-  } catch {
-    return ''
-  }
+function emailOf(body: unknown): string | null {
+  const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : null
+  return typeof email === 'string' ? email : null
 }
 
 function keptBy(request: FastifyRequest): string | undefined {
@@ -157,11 +131,10 @@ function deviceCookie({ address }: Door, value: string): string {
 }
 
 /** The origin is our own and never the Host header, which the sender chooses. */
-function toWebRequest(request: FastifyRequest, origin: string, body: Buffer | undefined): Request {
-  const { pathname, search } = new URL(request.url, origin)
-  return new Request(`${origin}${pathname}${search}`, {
-    method: request.method,
-    headers: toWebHeaders(request),
-    ...(body === undefined ? {} : { body: new Uint8Array(body) }),
-  })
+function toWebRequest(request: FastifyRequest, origin: string): Request {
+  const { pathname } = new URL(request.url, origin)
+  const headers = toWebHeaders(request)
+  headers.set('content-type', 'application/json')
+  headers.delete('content-length')
+  return new Request(`${origin}${pathname}`, { method: 'POST', headers, body: JSON.stringify(request.body) })
 }

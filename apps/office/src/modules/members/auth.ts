@@ -1,5 +1,6 @@
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '@einmal/contract'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { APIError } from 'better-auth/api'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
@@ -22,7 +23,9 @@ export interface AuthSettings {
   /** Sends the link for a new password; must not keep its caller waiting, or the time would tell who has an account. */
   readonly sendResetLink: (person: { email: string }, token: string, acceptLanguage: string | undefined) => void
   /** Told when somebody has set a new password by such a link, with the request that did it. */
-  readonly onPasswordReset: (person: { email: string }, request: Request | undefined) => Promise<void>
+  readonly onPasswordReset: (person: { id: string; email: string }, request: Request | undefined) => Promise<void>
+  /** Returns false for a code of an authenticator that somebody has come in with already. */
+  readonly mayUseCode: (userId: string, code: string, now: Date) => Promise<boolean>
   readonly log: AuthLog
 }
 
@@ -37,7 +40,7 @@ const RESET_SECONDS = 60 * 60
  * database as soon as it is made, and complains while they are not there yet.
  */
 export function authOptions(settings: AuthSettings) {
-  const { pool, address, secret, sendResetLink, onPasswordReset, log } = settings
+  const { pool, address, secret, sendResetLink, onPasswordReset, mayUseCode, log } = settings
   return {
     appName: 'Einmal',
     baseURL: address.baseUrl,
@@ -67,6 +70,25 @@ export function authOptions(settings: AuthSettings) {
       // The cached cookie would keep saying "no organisation" for its whole life after one was chosen.
       cookieCache: { enabled: false },
       additionalFields: { activeOrganizationId: { type: 'string', required: false, input: false } },
+    },
+    databaseHooks: {
+      session: {
+        create: {
+          async before({ userId, createdAt }, context) {
+            // The code is right, and nobody has the session yet. Read on the way, it must not open a second one.
+            if (
+              context?.path === '/two-factor/verify-totp' &&
+              !(await mayUseCode(userId, context.body.code, createdAt))
+            ) {
+              throw new APIError('UNAUTHORIZED', { code: 'INVALID_CODE', message: 'Wait for the next code.' })
+            }
+            const before = context?.context.session?.session
+            return before?.userId === userId
+              ? { data: { activeOrganizationId: before['activeOrganizationId'] } }
+              : undefined
+          },
+        },
+      },
     },
     rateLimit: {
       // Off outside of production unless told. Counts per process, by address; how often a password may be guessed is counted in

@@ -81,6 +81,11 @@ export async function deleteSession(db: Db, userId: string, sessionId: string): 
   return rows.length > 0
 }
 
+/** Ends what was begun with the old password and not completed: links for a new one, second factors asked for, devices trusted with one. */
+export async function deleteChallenges(db: Db, userId: string): Promise<void> {
+  await db.query('delete from auth.verification where value = $1', [userId])
+}
+
 export async function setSessionOrganization(db: Db, sessionId: string, organizationId: string): Promise<void> {
   await db.query('update auth.session set "activeOrganizationId" = $2 where id = $1', [sessionId, organizationId])
 }

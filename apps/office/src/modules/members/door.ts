@@ -18,8 +18,8 @@ export interface Door {
   readonly secretKey: SecretKey
   readonly address: OfficeAddress
   readonly sendsMail: boolean
-  /** Requests that have just proved whose mailbox is whose. */
-  readonly proven: WeakMap<Request, string>
+  /** Whose mailbox a request has just proved to be theirs. */
+  readonly proven: WeakMap<Request, MailboxOwner>
   /** Sends an invitation. Returns false where no mail could be sent: then the link has to be handed over. */
   sendInvitation(
     to: string,
@@ -28,6 +28,11 @@ export interface Door {
   ): Promise<boolean>
   /** Resolves when no mail is under way any more. */
   drain(): Promise<void>
+}
+
+interface MailboxOwner {
+  readonly userId: string
+  readonly email: string
 }
 
 export interface DoorParts {
@@ -44,7 +49,7 @@ export function createDoor(parts: DoorParts): Door {
   const { pool, secretKey, address, sendMail, log } = parts
   const db = databaseOn(pool)
   const guard = createSignInGuard(db, deriveSecret(secretKey, 'devices'))
-  const proven = new WeakMap<Request, string>()
+  const proven = new WeakMap<Request, MailboxOwner>()
   const underWay = new Set<Promise<void>>()
 
   async function send(mail: Mail): Promise<boolean> {
@@ -78,9 +83,10 @@ export function createDoor(parts: DoorParts): Door {
       })
       underWay.add(sending)
     },
-    onPasswordReset: async ({ email }, request) => {
-      if (request !== undefined) proven.set(request, email)
+    onPasswordReset: async ({ id: userId, email }, request) => {
+      if (request !== undefined) proven.set(request, { userId, email })
     },
+    mayUseCode: guard.mayUseCode,
   })
   return {
     db,

@@ -45,7 +45,7 @@ export {
   type ApiKeyRow,
   findApiKeyById,
   findInvitation,
-  findMember,
+  findMemberName,
   findOrganizationName,
   hasOrganization,
   type ListedInvitation,

@@ -5,6 +5,7 @@ import { recordAudit } from '../audit/index.ts'
 import { findPersonByEmail, insertPerson } from './door-queries.ts'
 import { newOrganizationToken, readOrganizationToken } from './organization-token.ts'
 import {
+  findInvitationByLink,
   findMember,
   findMemberByEmail,
   findMemberOfUser,
@@ -49,19 +50,18 @@ export async function invite(
 ): Promise<{ id: string; token: string }> {
   const { organizationId, now, newId, by } = context
   await requireMayInvite(tx, context, role)
+  // The lock first: whoever is accepting at this moment is a member when we look.
+  const open = await lockOpenInvitation(tx, organizationId, email)
   if ((await findMemberByEmail(tx, organizationId, email)) !== undefined) {
     throw new AppError('already_member', `${email} belongs to the organisation already.`)
   }
-  const open = await lockOpenInvitation(tx, organizationId, email)
   if (open !== undefined) {
-    if (open.expires_at > now) {
-      throw new AppError('already_invited', `${email} has an open invitation. Send it again, or cancel it first.`)
-    }
+    if (open.expires_at > now) throw alreadyInvited(email)
     await setInvitationCancelled(tx, organizationId, open.id, now)
   }
   const id = newId()
   const link = newOrganizationToken(organizationId)
-  await insertInvitation(tx, {
+  const isNew = await insertInvitation(tx, {
     id,
     organization_id: organizationId,
     email,
@@ -74,6 +74,7 @@ export async function invite(
     accepted_by: null,
     cancelled_at: null,
   })
+  if (!isNew) throw alreadyInvited(email)
   return { id, token: link.text }
 }
 
@@ -119,6 +120,9 @@ async function requireMayInvite(tx: Tx, { organizationId, by }: Context, role: R
 const invalidLink = () =>
   new AppError('link_invalid', 'It was cancelled, replaced by a newer one, or is too old. Ask for another invitation.')
 
+const alreadyInvited = (email: string) =>
+  new AppError('already_invited', `${email} has an open invitation. Send it again, or cancel it first.`)
+
 const accountExists = (email: string) => new AppError('account_exists', `Sign in as ${email}, and open the link again.`)
 
 export interface Offer {
@@ -132,14 +136,20 @@ export interface Offer {
 
 /** What a link offers, on the door's role. Throws `link_invalid` for one that opens nothing. */
 export async function readOffer(door: Db, text: string, now: Date): Promise<Offer> {
-  return withLink(door, text, now, async (tx, { organization_id, email, role, expires_at, accepted_at }) => ({
-    organizationName: await findOrganizationName(tx, organization_id),
-    email,
-    role,
-    hasAccount: (await findPersonByEmail(tx, email)) !== undefined,
-    expiresAt: expires_at,
-    isAccepted: accepted_at !== null,
-  }))
+  return withLink(
+    door,
+    text,
+    now,
+    findInvitationByLink,
+    async (tx, { organization_id, email, role, expires_at, accepted_at }) => ({
+      organizationName: await findOrganizationName(tx, organization_id),
+      email,
+      role,
+      hasAccount: (await findPersonByEmail(tx, email)) !== undefined,
+      expiresAt: expires_at,
+      isAccepted: accepted_at !== null,
+    }),
+  )
 }
 
 /** Whoever comes with a link: as somebody who is signed in, or with what a new account needs. */
@@ -158,7 +168,7 @@ export async function acceptInvitation(
   text: string,
   guest: Guest,
 ): Promise<{ organizationId: string; isNew: boolean }> {
-  return withLink(door, text, now, async (tx, invitation) => {
+  return withLink(door, text, now, lockInvitationByLink, async (tx, invitation) => {
     const organizationId = invitation.organization_id
     const known = await findPersonByEmail(tx, invitation.email)
     if ('email' in guest && guest.email !== invitation.email) throw invalidLink()
@@ -191,12 +201,13 @@ async function withLink<T>(
   door: Db,
   text: string,
   now: Date,
+  read: typeof findInvitationByLink,
   work: (tx: Tx, invitation: InvitationRow) => Promise<T>,
 ): Promise<T> {
   const token = readOrganizationToken(text)
   if (token === null) throw invalidLink()
   return door.transaction(token.organizationId, async (tx) => {
-    const invitation = await lockInvitationByLink(tx, token.organizationId, token.hash)
+    const invitation = await read(tx, token.organizationId, token.hash)
     if (invitation === undefined) throw invalidLink()
     const state = invitationState(invitation, now)
     if (state === 'cancelled' || state === 'expired') throw invalidLink()

@@ -69,6 +69,18 @@ export async function findMember(tx: Tx, organizationId: string, id: string): Pr
   return row && toMember(row)
 }
 
+/** What a member is called, also one who has left; '' for nobody. */
+export async function findMemberName(tx: Tx, organizationId: string, id: string): Promise<string> {
+  const row = await tx
+    .selectFrom('members as m')
+    .innerJoin('auth.user as u', 'u.id', 'm.user_id')
+    .select('u.name')
+    .where('m.id', '=', id)
+    .where('m.organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return row?.name ?? ''
+}
+
 export async function findMemberOfUser(tx: Tx, organizationId: string, userId: string): Promise<Member | undefined> {
   const row = await members(tx, organizationId).where('m.user_id', '=', userId).executeTakeFirst()
   return row && toMember(row)
@@ -122,7 +134,10 @@ export async function setMemberRemoved(tx: Tx, organizationId: string, id: strin
     .execute()
 }
 
-/** Makes a person a member; who was one before is the same member again, with this role. Returns the member's id. */
+/**
+ * Makes a person a member; who was one before is the same member again, with this role. Who is one at this moment stays what they
+ * are. Returns the member's id.
+ */
 export async function upsertMember(
   tx: Tx,
   row: { id: string; organizationId: string; userId: string; role: Role; now: Date },
@@ -131,7 +146,9 @@ export async function upsertMember(
     tx,
     sql`insert into members (id, organization_id, user_id, role, joined_at)
       values (${row.id}, ${row.organizationId}, ${row.userId}, ${row.role}, ${row.now.toISOString()})
-      on conflict (user_id, organization_id) do update set role = excluded.role, joined_at = excluded.joined_at,
+      on conflict (user_id, organization_id) do update set
+        role = case when members.removed_at is null then members.role else excluded.role end,
+        joined_at = case when members.removed_at is null then members.joined_at else excluded.joined_at end,
         removed_at = null
       returning id`,
   )
@@ -163,14 +180,10 @@ export async function findApiKeyById(tx: Tx, organizationId: string, id: string)
     .executeTakeFirst()
 }
 
+/** Locked while it is valid. A revoked one never changes again, and the policy of updates hides it from locks: it is read as it is. */
 export async function lockApiKey(tx: Tx, organizationId: string, id: string): Promise<ApiKeyRow | undefined> {
-  return tx
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('id', '=', id)
-    .where('organization_id', '=', organizationId)
-    .forUpdate()
-    .executeTakeFirst()
+  const key = tx.selectFrom('api_keys').selectAll().where('id', '=', id).where('organization_id', '=', organizationId)
+  return (await key.forUpdate().executeTakeFirst()) ?? key.executeTakeFirst()
 }
 
 export async function setApiKeyRevoked(tx: Tx, organizationId: string, id: string, now: Date): Promise<void> {
@@ -205,8 +218,21 @@ export async function listApiKeys(
     .execute()
 }
 
-export async function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
-  await tx.insertInto('invitations').values(row).execute()
+/** Returns false, and writes nothing, where the address has an open invitation. */
+export async function insertInvitation(tx: Tx, row: InvitationRow): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('invitations')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['email', 'organization_id'])
+        .where('accepted_at', 'is', null)
+        .where('cancelled_at', 'is', null)
+        .doNothing(),
+    )
+    .returning('id')
+    .execute()
+  return inserted.length > 0
 }
 
 export type ListedInvitation = InvitationRow & { readonly inviter_name: string }
@@ -244,14 +270,14 @@ export async function listInvitations(
     .execute()
 }
 
+/** Locked while it is open. One that has ended never changes again, and the policy of updates hides it from locks: it is read as it is. */
 export async function lockInvitation(tx: Tx, organizationId: string, id: string): Promise<InvitationRow | undefined> {
-  return tx
+  const invitation = tx
     .selectFrom('invitations')
     .selectAll()
     .where('id', '=', id)
     .where('organization_id', '=', organizationId)
-    .forUpdate()
-    .executeTakeFirst()
+  return (await invitation.forUpdate().executeTakeFirst()) ?? invitation.executeTakeFirst()
 }
 
 export async function findInvitation(
@@ -279,19 +305,30 @@ export async function lockOpenInvitation(
     .executeTakeFirst()
 }
 
-/** By its link, locked: whoever else has the link waits until it is decided what becomes of it. */
-export async function lockInvitationByLink(
-  tx: Tx,
-  organizationId: string,
-  linkHash: string,
-): Promise<InvitationRow | undefined> {
+function invitationByLink(tx: Tx, organizationId: string, linkHash: string) {
   return tx
     .selectFrom('invitations')
     .selectAll()
     .where('link_hash', '=', linkHash)
     .where('organization_id', '=', organizationId)
-    .forUpdate()
-    .executeTakeFirst()
+}
+
+export async function findInvitationByLink(
+  tx: Tx,
+  organizationId: string,
+  linkHash: string,
+): Promise<InvitationRow | undefined> {
+  return invitationByLink(tx, organizationId, linkHash).executeTakeFirst()
+}
+
+/** As `lockInvitation` does: whoever else has the link waits until it is decided what becomes of it. */
+export async function lockInvitationByLink(
+  tx: Tx,
+  organizationId: string,
+  linkHash: string,
+): Promise<InvitationRow | undefined> {
+  const invitation = invitationByLink(tx, organizationId, linkHash)
+  return (await invitation.forUpdate().executeTakeFirst()) ?? invitation.executeTakeFirst()
 }
 
 export async function setInvitationLink(

@@ -13,6 +13,8 @@ const PER_ACCOUNT = 10
 const PER_ADDRESS = 50
 /** Of links for a new password, per account: more are no help to anybody. */
 const RESETS_PER_ACCOUNT = 5
+/** So long, and a little longer, an authenticator's code is taken: its own half minute, and the ones beside it. */
+const CODE_MS = 2 * 60 * 1_000
 
 export interface SignInAttempt {
   /** They were let in: nothing of it counts. Returns what the device shall keep to be known next time. */
@@ -29,6 +31,8 @@ export interface SignInGuard {
   begin(email: string, address: string, kept: string | undefined, now: Date): Promise<SignInAttempt>
   /** Counts a wish for a new password. Returns false where there were enough. */
   mayReset(email: string, now: Date): Promise<boolean>
+  /** Uses a right code of an authenticator up. Returns false where somebody has come in with it already. */
+  mayUseCode(userId: string, code: string, now: Date): Promise<boolean>
   /** Somebody has proved that the mailbox is theirs: the account's count ends, and their device is known from now on. */
   trust(email: string): Promise<string>
 }
@@ -80,6 +84,11 @@ export function createSignInGuard(door: Db, secret: string): SignInGuard {
       const { attempts } = await countAttempt(door, bucketOf('reset', accountOf(email)), now, since)
       return attempts <= RESETS_PER_ACCOUNT
     },
+    async mayUseCode(userId, code, now) {
+      const since = new Date(now.getTime() - CODE_MS)
+      const { attempts } = await countAttempt(door, bucketOf('code', `${userId}\0${code}`), now, since)
+      return attempts === 1
+    },
     async trust(email) {
       await deleteAttempts(door, [bucketOf('account', `${accountOf(email)}\0`)], new Date(0))
       return newDevice(email)
@@ -104,6 +113,6 @@ export function networkOf(address: string): string {
 }
 
 /** Hashed: what somebody typed into the field of the address may have been their password. */
-function bucketOf(kind: 'account' | 'device' | 'address' | 'reset', text: string): string {
+function bucketOf(kind: 'account' | 'device' | 'address' | 'reset' | 'code', text: string): string {
   return `${kind}:${createHash('sha256').update(text).digest('base64url')}`
 }
