@@ -1,8 +1,8 @@
-import { Button, Checkbox, Group, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useMe } from '../../frame/me.ts'
 import { CopyButton } from '../../parts/copy-field.tsx'
 import { DownloadIcon, PrintIcon } from '../../parts/icons.tsx'
+import { KeptEnding } from '../../parts/kept-ending.tsx'
 import { useFocus } from '../../parts/use-focus.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { accountTexts } from './texts.ts'
@@ -19,8 +19,6 @@ export function RecoveryCodes({ codes, areNew, onDone }: Props) {
   const say = useTexts(accountTexts)
   const { user } = useMe()
   const paper = useFocus<HTMLDivElement>()
-  const [isKept, setIsKept] = useState(false)
-  const [isAsked, setIsAsked] = useState(false)
   const head = say('fileHead', { email: user.email })
   const text = codes.join('\n')
   return (
@@ -44,15 +42,7 @@ export function RecoveryCodes({ codes, areNew, onDone }: Props) {
           {say('print')}
         </Button>
       </Group>
-      <Checkbox
-        label={say('kept')}
-        checked={isKept}
-        error={isAsked && !isKept ? say('keptMissing') : null}
-        onChange={(event) => setIsKept(event.currentTarget.checked)}
-      />
-      <Group justify="flex-end">
-        <Button onClick={() => (isKept ? onDone() : setIsAsked(true))}>{say('done')}</Button>
-      </Group>
+      <KeptEnding kept={say('kept')} missing={say('keptMissing')} done={say('done')} onDone={onDone} />
     </Stack>
   )
 }

@@ -4,6 +4,7 @@ import { CopyField } from '../../parts/copy-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { FormActions } from '../../parts/form-actions.tsx'
+import { KeptEnding } from '../../parts/kept-ending.tsx'
 import { useFields } from '../../parts/use-fields.ts'
 import { useFocus } from '../../parts/use-focus.ts'
 import { useAct } from '../../platform/api/act.ts'
@@ -104,8 +105,6 @@ function MakeForm({ onMade, onCancel }: { onMade(made: MadeApiKey): void; onCanc
 function Made({ made, onDone }: { readonly made: MadeApiKey; onDone(): void }) {
   const say = useTexts(apiKeyTexts)
   const step = useFocus<HTMLDivElement>()
-  const [isKept, setIsKept] = useState(false)
-  const [isAsked, setIsAsked] = useState(false)
   if (made.key === null) {
     return (
       <Stack ref={step} tabIndex={-1}>
@@ -120,15 +119,7 @@ function Made({ made, onDone }: { readonly made: MadeApiKey; onDone(): void }) {
     <Stack ref={step} tabIndex={-1}>
       <Text>{say('keyText')}</Text>
       <CopyField label={say('key')} value={made.key} />
-      <Checkbox
-        label={say('kept')}
-        checked={isKept}
-        error={isAsked && !isKept ? say('keptMissing') : null}
-        onChange={(event) => setIsKept(event.currentTarget.checked)}
-      />
-      <Group justify="flex-end">
-        <Button onClick={() => (isKept ? onDone() : setIsAsked(true))}>{say('done')}</Button>
-      </Group>
+      <KeptEnding kept={say('kept')} missing={say('keptMissing')} done={say('done')} onDone={onDone} />
     </Stack>
   )
 }
