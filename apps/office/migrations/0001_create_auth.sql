@@ -87,6 +87,8 @@ create table auth.verification (
 );
 
 create index verification_identifier_idx on auth.verification (identifier);
+-- Ours: what was begun by a person ends when they have a new password.
+create index verification_value_idx on auth.verification (value);
 
 create table auth."twoFactor" (
   id uuid default pg_catalog.gen_random_uuid() not null primary key,
