@@ -11,6 +11,7 @@ import { armFault } from '../platform/fault-points.ts'
 import { createLog } from '../platform/log.ts'
 import { createMailer } from '../platform/mail.ts'
 import { startWorker } from '../worker/index.ts'
+import { Address } from './address.ts'
 import { type Command, exitCodes, type Surroundings } from './command.ts'
 import { wordsFor } from './failure.ts'
 import { openServerDatabase } from './office-database.ts'
@@ -102,32 +103,6 @@ async function start(stops: (() => Promise<unknown>)[], { print, clock, newId }:
     print(`Nobody is here yet. This link makes the first organisation and its owner, once: ${setUpLink(door)}`)
   }
   print(`Einmal runs at ${url}`)
-}
-
-/** Where people reach the office. Of a port that the system chooses, the number is known once the server listens. */
-class Address {
-  readonly #config: Config
-  #port: number
-
-  constructor(config: Config) {
-    this.#config = config
-    this.#port = config.port
-  }
-
-  learn(port: number): void {
-    this.#port = port
-  }
-
-  get baseUrl(): string {
-    const { baseUrl, port } = this.#config
-    return port === 0 ? baseUrl.replace(/:0$/, `:${this.#port}`) : baseUrl
-  }
-
-  /** Every name by which people reach this address; a browser takes `localhost` and `127.0.0.1` for two. */
-  get trustedOrigins(): readonly string[] {
-    const names = ['localhost', '127.0.0.1'].map((name) => `http://${name}:${this.#port}`)
-    return [...new Set([new URL(this.baseUrl).origin, ...names])]
-  }
 }
 
 /** One step of the end: what is in it ends at the same time, and none of it waits for the other. */

@@ -39,6 +39,7 @@ export {
   renewInvitation,
 } from './invitations.ts'
 export { changeRole, removeMember } from './members.ts'
+export type { OfficeAddress } from './office-address.ts'
 export { createOrganizationWithOwner, hashPassword, setUpLink, setUpOffice } from './organizations.ts'
 export { requireOwnOrigin } from './origin.ts'
 export {
