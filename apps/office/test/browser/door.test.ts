@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { expectNoSeriousViolations, expectNoSidewaysScroll, test } from '../support/browser.ts'
 import { addPerson, fillSignIn, olga, setUp, signIn } from '../support/people.ts'
@@ -229,5 +230,30 @@ describe('an API key', () => {
     const revoke = page.getByRole('button', { name: /^Revoke ?: cut off/ })
     await revoke.waitFor()
     expect(await revoke.count()).toBe(1)
+  })
+})
+
+describe('somebody in two organisations', () => {
+  test('switches from one to the other, and sees nothing of the first in the second', async ({ page, office }) => {
+    const owner = new pg.Client({ connectionString: office.database.ownerUrl })
+    await owner.connect()
+    await owner.query(
+      `with another as (
+         insert into organizations (id, name, slug, created_at) values (gen_random_uuid(), 'Zweite GmbH', 'zweite', now()) returning id
+       )
+       insert into members (id, organization_id, user_id, role, joined_at)
+       select gen_random_uuid(), another.id, u.id, 'admin', now() from another, auth."user" as u where u.email = $1`,
+      [olga.email],
+    )
+    await owner.end()
+    await signIn(page)
+    await page.getByRole('button', { name: 'Organisation: Muster GmbH. Switch' }).click()
+    await page.getByRole('menuitemradio', { name: /Zweite GmbH/ }).click()
+    await page.getByRole('button', { name: 'Organisation: Zweite GmbH. Switch' }).waitFor()
+    await page.goto('/settings/members')
+    await page.getByRole('rowheader', { name: /Olga Muster/ }).waitFor()
+    expect(await page.getByText('bo@muster.example').count()).toBe(0)
+    const me = (await (await page.request.get('/api/v1/me')).json()) as { organization: { name: string; role: string } }
+    expect(me.organization).toMatchObject({ name: 'Zweite GmbH', role: 'admin' })
   })
 })
