@@ -22,13 +22,14 @@ export async function listEvents(
   limit: number,
 ): Promise<EventRow[]> {
   const { state, source, kind, externalId } = filter
-  // What is unfinished has an index of its own. Where an organisation is small, the planner takes that of all events for as good.
-  const isUnfinished = state !== undefined && state !== 'completed'
+  // What is unfinished has an index of its own, and so has a name. Where an organisation is small, the planner takes that of all
+  // its events for as good: the more kinds and sources there are, the dearer it thinks a name that is looked for without them.
+  const hasIndex = externalId !== undefined || (state !== undefined && state !== 'completed')
   return tx
     .selectFrom('events')
     .selectAll()
-    .$if(isUnfinished, (query) => query.where('organization_id', '=', organizationId))
-    .$if(!isUnfinished, (query) => query.where(listedIn(organizationId)))
+    .$if(hasIndex, (query) => query.where('organization_id', '=', organizationId))
+    .$if(!hasIndex, (query) => query.where(listedIn(organizationId)))
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'completed'))
     .$if(source !== undefined, (query) => query.where('source', '=', source ?? ''))
     .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? ''))
