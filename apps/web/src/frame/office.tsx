@@ -45,7 +45,8 @@ function Frame() {
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         {say('skip')}
       </button>
-      <AppShell.Header className="office-header">
+      {/* Above the navigation, which comes after it: its menus reach down over it. */}
+      <AppShell.Header className="office-header" zIndex={102}>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
           <Group wrap="nowrap" gap="sm" className="office-place">
             <Burger
