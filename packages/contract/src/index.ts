@@ -1,4 +1,5 @@
 export { type ErrorCode, errors } from './errors.ts'
 export * from './people-schemas.ts'
+export * from './people-words.ts'
 export * from './register-schemas.ts'
 export * from './schemas.ts'

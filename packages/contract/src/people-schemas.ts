@@ -1,21 +1,10 @@
 import { z } from 'zod'
+import { apiScopes, PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, roles } from './people-words.ts'
 import { id, pageOf, text, time } from './schemas.ts'
 
 /** Who may come in: people, members, invitations, API keys, and the senders that may bring something. */
 
-export const roles = ['owner', 'admin', 'accountant', 'agent', 'viewer'] as const
-export type Role = (typeof roles)[number]
 export const role = z.enum(roles)
-
-/**
- * What a key may do. `full`: everything that is not for people alone. `read`: read what everybody in the office sees, and the
- * record of events and changes. `register`: use the register for programs outside. `resolve`: say how work of programs ended.
- */
-export const apiScopes = ['full', 'read', 'register', 'resolve'] as const
-export type ApiScope = (typeof apiScopes)[number]
-
-export const PASSWORD_LENGTH_MIN = 10
-export const PASSWORD_LENGTH_MAX = 128
 
 /** As it is stored and compared: in small letters. */
 export const emailAddress = z
@@ -32,6 +21,7 @@ export const door = z
     sendsMail: z.boolean(),
   })
   .meta({ id: 'Door' })
+export type Door = z.output<typeof door>
 
 export const setUpInput = z.object({
   token: linkToken,
@@ -54,6 +44,7 @@ export const invitationOffer = z
     isAccepted: z.boolean(),
   })
   .meta({ id: 'InvitationOffer' })
+export type InvitationOffer = z.output<typeof invitationOffer>
 
 export const me = z
   .object({
@@ -65,6 +56,7 @@ export const me = z
     organizations: z.array(z.object({ id, name: z.string(), role })),
   })
   .meta({ id: 'Me' })
+export type Me = z.output<typeof me>
 
 export const session = z
   .object({
@@ -76,6 +68,7 @@ export const session = z
     lastSeenAt: time,
   })
   .meta({ id: 'Session' })
+export type Session = z.output<typeof session>
 export const sessionList = z.object({ items: z.array(session) })
 
 export const member = z
@@ -89,6 +82,7 @@ export const member = z
     isSelf: z.boolean(),
   })
   .meta({ id: 'Member' })
+export type Member = z.output<typeof member>
 export const memberChange = z.object({ role })
 
 const author = z.object({ id, name: z.string() })
@@ -104,6 +98,7 @@ export const invitation = z
     invitedBy: author,
   })
   .meta({ id: 'Invitation' })
+export type Invitation = z.output<typeof invitation>
 export const invitationInput = z.object({ email: emailAddress, role })
 export const invitationSent = z
   .object({
@@ -115,6 +110,7 @@ export const invitationSent = z
       .describe('Where no mail could be sent, to be handed over; shown once, and null in a repeated answer'),
   })
   .meta({ id: 'InvitationSent' })
+export type InvitationSent = z.output<typeof invitationSent>
 
 export const apiKey = z
   .object({
@@ -128,17 +124,20 @@ export const apiKey = z
     createdBy: author.nullable().describe('null: on the command line'),
   })
   .meta({ id: 'ApiKey' })
+export type ApiKey = z.output<typeof apiKey>
 export const apiKeyInput = z.object({
   name: text(100),
   scopes: z.array(z.enum(apiScopes)).min(1).max(apiScopes.length),
   expiresAt: time.nullish(),
 })
+export type ApiKeyInput = z.input<typeof apiKeyInput>
 export const apiKeyMade = z
   .object({
     apiKey,
     key: z.string().nullable().describe('Shown once; null in a repeated answer: then revoke it and make another'),
   })
   .meta({ id: 'ApiKeyMade' })
+export type ApiKeyMade = z.output<typeof apiKeyMade>
 
 export const integration = z
   .object({

@@ -204,6 +204,7 @@ export const auditEntry = z
     recordedAt: time,
   })
   .meta({ id: 'AuditEntry' })
+export type AuditEntry = z.output<typeof auditEntry>
 
 const decimalText = (pattern: RegExp, message: string) => z.string().regex(pattern, message)
 

@@ -75,7 +75,7 @@ export function requireCaller(app: FastifyInstance, { db, door, clock }: ApiPart
     }
     requireOwnOrigin(request, door.address.trustedOrigins)
     if (access.who === 'anybody') return
-    const found = request.headers.cookie === undefined ? null : await findPerson(door, toWebHeaders(request))
+    const found = await findPerson(door, toWebHeaders(request))
     if (found === null) {
       throw new AppError('unauthorized', 'Sign in, or send a valid API key in the header: Authorization: Bearer <key>')
     }

@@ -93,8 +93,7 @@ export const doorRoutes: FastifyPluginAsyncZod<ApiParts> = async (app, { door, c
         if (found === null) throw new AppError('unauthorized', 'Sign in first, or give a name and a password.')
         guest = found.person
       }
-      const { organizationId } = await acceptInvitation(door.db, { now: clock.now(), newId }, token, guest)
-      return { organizationId }
+      return acceptInvitation(door.db, { now: clock.now(), newId }, token, guest)
     },
   )
 }

@@ -289,12 +289,20 @@ class OneConnectionDriver implements Driver {
   rollbackTransaction = this.beginTransaction
 }
 
+/** Written out: a parameter would not show the planner that an index may be used. */
+const noId = kyselySql.lit('00000000-0000-0000-0000-000000000000')
+
 /**
  * Rows of one organisation, for lists. The second condition is true of every row, and is what the list indexes want to
  * hear; look-ups by key do not say it, so that none can choose to walk an organisation.
  */
 export function listedIn(organizationId: string) {
-  return kyselySql<boolean>`organization_id = ${organizationId} and id <> '00000000-0000-0000-0000-000000000000'`
+  return kyselySql<boolean>`organization_id = ${organizationId} and id <> ${noId}`
+}
+
+/** The second condition alone, for a table under another name: `isListed('m.id')`. */
+export function isListed(id: string) {
+  return kyselySql<boolean>`${kyselySql.ref(id)} <> ${noId}`
 }
 
 export { sql } from './statement.ts'

@@ -14,6 +14,7 @@ import type { Mail, SendMail } from '../../src/platform/mail.ts'
 import { Browser, type BrowserOptions, type PageAnswer } from './cookie-browser.ts'
 import { testAddress } from './door.ts'
 import { createTestOffice, type TestOffice } from './office.ts'
+import { insertAccount, insertMembership } from './signed-in.ts'
 import { totp } from './totp.ts'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -103,14 +104,8 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   async function addPerson(name = 'Petra Person', address?: string): Promise<TestPerson> {
     people += 1
     const email = address ?? `person-${people}@example.org`
-    const { rows } = await owner.query<{ id: string }>(
-      `with person as (
-         insert into auth."user" (name, email, "emailVerified", "updatedAt") values ($1, $2, false, now()) returning id)
-       insert into auth.account ("accountId", "providerId", "userId", password, "updatedAt")
-       select id::text, 'credential', id, $3, now() from person returning "userId" as id`,
-      [name, email, passwordHash],
-    )
-    return { userId: rows[0]?.id ?? '', name, email }
+    const userId = await insertAccount(owner, { name, email, passwordHash })
+    return { userId, name, email }
   }
 
   return {
@@ -134,10 +129,8 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     async addMember(organizationId, role, given) {
       const person = given ?? (await addPerson())
       const memberId = newId()
-      await owner.query(
-        'insert into members (id, organization_id, user_id, role, joined_at) values ($1, $2, $3, $4, $5)',
-        [memberId, organizationId, person.userId, role, clock.now()],
-      )
+      const { userId } = person
+      await insertMembership(owner, { id: memberId, organizationId, userId, role, joinedAt: clock.now() })
       return { ...person, organizationId, memberId }
     },
     async signedIn({ email }, { server = 0, ...further } = {}) {

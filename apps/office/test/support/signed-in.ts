@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
 import { hashPassword, type Role } from '../../src/modules/members/index.ts'
 import { testAddress } from './door.ts'
 import type { TestOffice } from './office.ts'
@@ -44,22 +45,38 @@ export async function addPerson(
   membership: { readonly organizationId: string; readonly role: Role } | null,
 ): Promise<Credentials & { readonly userId: string; readonly memberId: string | null }> {
   const { name, email, password } = person
-  const [userId, memberId] = [newId(), membership === null ? null : newId()]
-  await owner.query(`insert into auth."user" (id, name, email, "emailVerified") values ($1, $2, $3, false)`, [
-    userId,
-    name,
-    email,
-  ])
-  await owner.query(
-    `insert into auth.account (id, "accountId", "providerId", "userId", password, "updatedAt")
-     values ($1, $2::uuid::text, 'credential', $2::uuid, $3, now())`,
-    [newId(), userId, await hashPassword(door, password)],
-  )
-  if (membership !== null) {
-    await owner.query(
-      `insert into members (id, organization_id, user_id, role, joined_at) values ($1, $2, $3, $4, now())`,
-      [memberId, membership.organizationId, userId, membership.role],
-    )
+  const userId = await insertAccount(owner, { name, email, passwordHash: await hashPassword(door, password) })
+  const memberId = membership === null ? null : newId()
+  if (membership !== null && memberId !== null) {
+    await insertMembership(owner, { id: memberId, userId, ...membership, joinedAt: new Date() })
   }
   return { email, password, userId, memberId }
+}
+
+/** A person who can sign in with the password of the hash. Returns their id. */
+export async function insertAccount(
+  owner: pg.Pool,
+  { name, email, passwordHash }: { name: string; email: string; passwordHash: string },
+): Promise<string> {
+  const { rows } = await owner.query<{ id: string }>(
+    `with person as (
+       insert into auth."user" (name, email, "emailVerified", "updatedAt") values ($1, $2, false, now()) returning id)
+     insert into auth.account ("accountId", "providerId", "userId", password, "updatedAt")
+     select id::text, 'credential', id, $3, now() from person returning "userId" as id`,
+    [name, email, passwordHash],
+  )
+  return rows[0]?.id ?? ''
+}
+
+export async function insertMembership(
+  owner: pg.Pool,
+  row: { id: string; organizationId: string; userId: string; role: Role; joinedAt: Date },
+): Promise<void> {
+  await owner.query('insert into members (id, organization_id, user_id, role, joined_at) values ($1, $2, $3, $4, $5)', [
+    row.id,
+    row.organizationId,
+    row.userId,
+    row.role,
+    row.joinedAt,
+  ])
 }

@@ -1,6 +1,6 @@
+import type { Role } from '@einmal/contract'
 import { describe, expect, test } from 'vitest'
 import { areas } from '../areas.ts'
-import type { Role } from '../platform/api/shapes.ts'
 import { languages } from '../platform/language/language.ts'
 import { type Area, entriesFor, isOpenTo } from './area.ts'
 

@@ -1,6 +1,6 @@
+import type { Role } from '@einmal/contract'
 import type { AnyRoute } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
-import type { Role } from '../platform/api/shapes.ts'
 import type { Language } from '../platform/language/language.ts'
 
 /** What an area of the office brings: its pages, and how one finds them. */

@@ -1,6 +1,6 @@
+import type { Me } from '@einmal/contract'
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { read } from '../platform/api/request.ts'
-import type { Me } from '../platform/api/shapes.ts'
 
 /** Who is signed in, and where. */
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: () => read<Me>('/me'), staleTime: 60_000 })

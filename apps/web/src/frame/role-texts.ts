@@ -1,4 +1,4 @@
-import type { Role } from '../platform/api/shapes.ts'
+import type { Role } from '@einmal/contract'
 import { type Catalogue, texts } from '../platform/language/language.ts'
 
 /** What a role is called, and what it may do. */

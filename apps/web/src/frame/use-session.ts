@@ -1,6 +1,6 @@
+import type { Me } from '@einmal/contract'
 import { type Act, useAct } from '../platform/api/act.ts'
 import { askAuth, write } from '../platform/api/request.ts'
-import type { Me } from '../platform/api/shapes.ts'
 import { goTo } from '../platform/go-to.ts'
 import { tellSessionChange } from './session-changes.ts'
 

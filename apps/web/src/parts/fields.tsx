@@ -1,3 +1,4 @@
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '@einmal/contract'
 import { PasswordInput, type PasswordInputProps, TextInput, type TextInputProps } from '@mantine/core'
 import { texts } from '../platform/language/language.ts'
 import { useTexts } from '../platform/language/language-context.tsx'
@@ -56,8 +57,8 @@ export const checks = {
   },
   password: (value: string): FieldError | null => (value === '' ? 'passwordMissing' : null),
   newPassword(value: string): FieldError | null {
-    if (value.length < 10) return 'passwordShort'
-    return value.length > 128 ? 'passwordLong' : null
+    if (value.length < PASSWORD_LENGTH_MIN) return 'passwordShort'
+    return value.length > PASSWORD_LENGTH_MAX ? 'passwordLong' : null
   },
   name: (value: string): FieldError | null => (value.trim() === '' ? 'nameMissing' : null),
   code: (value: string): FieldError | null => (/^\d{6}$/.test(value.replaceAll(' ', '')) ? null : 'codeMissing'),

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../platform/database.ts'
+import { type Db, isListed, type Tx } from '../../platform/database.ts'
 
 export async function insertIntegration(
   tx: Tx,
@@ -69,7 +69,7 @@ export async function listIntegrations(
   limit: number,
 ): Promise<IntegrationRow[]> {
   return integrations(tx, organizationId)
-    .where('i.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .where(isListed('i.id'))
     .$if(after !== null, (query) => query.where('i.id', '>', after ?? ''))
     .orderBy('i.id')
     .limit(limit)

@@ -36,6 +36,7 @@ export async function findPerson(
   { auth, db }: Door,
   headers: Headers,
 ): Promise<{ person: Person; cookies: readonly string[] } | null> {
+  if (!headers.has('cookie')) return null
   const { response, headers: answered } = await auth.api.getSession({ headers, returnHeaders: true })
   if (response === null) return null
   const { session, user } = response

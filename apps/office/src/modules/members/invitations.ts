@@ -167,7 +167,7 @@ export async function acceptInvitation(
   { now, newId }: { now: Date; newId: NewId },
   text: string,
   guest: Guest,
-): Promise<{ organizationId: string; isNew: boolean }> {
+): Promise<{ organizationId: string }> {
   return withLink(door, text, now, lockInvitationByLink, async (tx, invitation) => {
     const organizationId = invitation.organization_id
     const known = await findPersonByEmail(tx, invitation.email)
@@ -176,7 +176,7 @@ export async function acceptInvitation(
     if (invitation.accepted_at !== null) {
       const member = 'email' in guest ? await findMemberOfUser(tx, organizationId, guest.userId) : undefined
       if (member?.id !== invitation.accepted_by) throw invalidLink()
-      return { organizationId, isNew: false }
+      return { organizationId }
     }
     const userId = 'email' in guest ? guest.userId : newId()
     if (!('email' in guest)) {
@@ -193,7 +193,7 @@ export async function acceptInvitation(
       data: { invitationId: invitation.id, role: invitation.role },
     }
     recordAudit(tx, organizationId, entry, now, newId)
-    return { organizationId, isNew: true }
+    return { organizationId }
   })
 }
 

@@ -53,6 +53,7 @@ function requireMayManage(own: Role, other: Role): void {
   if (!mayManage(own, other)) throw new AppError('forbidden', 'Only an owner can make, change or remove an owner.')
 }
 
+/** Asked anew: whoever waited for the first lock does not see in it who has become an owner meanwhile. */
 async function requireAnotherOwner(tx: Tx, organizationId: string, memberId: string): Promise<void> {
   const owners = await lockOwners(tx, organizationId)
   if (owners.some((id) => id !== memberId)) return

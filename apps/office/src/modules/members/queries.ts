@@ -1,5 +1,5 @@
 import type { NotNull, Selectable } from 'kysely'
-import { type Db, listedIn, send, sql, type Tx } from '../../platform/database.ts'
+import { type Db, isListed, listedIn, send, sql, type Tx } from '../../platform/database.ts'
 import type { Tables } from '../../platform/tables.ts'
 import type { Role } from './roles.ts'
 
@@ -55,7 +55,7 @@ export async function listMembers(
   limit: number,
 ): Promise<Member[]> {
   const rows = await members(tx, organizationId)
-    .where('m.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .where(isListed('m.id'))
     .$if(after !== null, (query) => query.where('m.id', '>', after ?? ''))
     .orderBy('m.id')
     .limit(limit)
@@ -211,7 +211,7 @@ export async function listApiKeys(
     .selectAll('k')
     .select('u.name as creator_name')
     .where('k.organization_id', '=', organizationId)
-    .where('k.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .where(isListed('k.id'))
     .$if(after !== null, (query) => query.where('k.id', '>', after ?? ''))
     .orderBy('k.id')
     .limit(limit)
@@ -263,7 +263,7 @@ export async function listInvitations(
   limit: number,
 ): Promise<ListedInvitation[]> {
   return invitations(tx, organizationId)
-    .where('i.id', '<>', '00000000-0000-0000-0000-000000000000')
+    .where(isListed('i.id'))
     .$if(before !== null, (query) => query.where('i.id', '<', before ?? ''))
     .orderBy('i.id', 'desc')
     .limit(limit)

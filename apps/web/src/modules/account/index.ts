@@ -1,9 +1,10 @@
 /** Account: one’s own name, password, second step and devices. */
+
+import { roles } from '@einmal/contract'
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Area } from '../../frame/area.ts'
 import { officeRoute } from '../../frame/routes.ts'
 import { PersonIcon } from '../../parts/icons.tsx'
-import { roles } from '../../platform/api/shapes.ts'
 
 const routes = [
   createRoute({

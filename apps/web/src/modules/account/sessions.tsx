@@ -1,3 +1,4 @@
+import type { Session } from '@einmal/contract'
 import { Button, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { EverywhereDialog } from '../../frame/everywhere-dialog.tsx'
@@ -11,7 +12,6 @@ import { useList, useRefresh } from '../../platform/api/use-list.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
 import { describeDevice } from './describe-device.ts'
-import type { Session } from './shapes.ts'
 import { accountTexts } from './texts.ts'
 
 export function Sessions() {

@@ -1,3 +1,4 @@
+import type { ApiKey } from '@einmal/contract'
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
@@ -13,7 +14,6 @@ import { useList, useRefresh } from '../../platform/api/use-list.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
 import { MakeDialog } from './make-dialog.tsx'
-import type { ApiKey } from './shapes.ts'
 import { apiKeyTexts } from './texts.ts'
 
 export function ApiKeysPage() {

@@ -1,3 +1,4 @@
+import type { ApiKeyInput, ApiKeyMade } from '@einmal/contract'
 import { Button, Checkbox, Group, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { CopyField } from '../../parts/copy-field.tsx'
@@ -12,12 +13,11 @@ import { write } from '../../platform/api/request.ts'
 import { useRefresh } from '../../platform/api/use-list.ts'
 import { dayFromToday } from '../../platform/clock.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
-import type { ApiKeyDraft, MadeApiKey } from './shapes.ts'
 import { apiKeyTexts } from './texts.ts'
 
 export function MakeDialog({ isOpen, onClose }: { readonly isOpen: boolean; onClose(): void }) {
   const say = useTexts(apiKeyTexts)
-  const [made, setMade] = useState<MadeApiKey | null>(null)
+  const [made, setMade] = useState<ApiKeyMade | null>(null)
   const close = () => {
     setMade(null)
     onClose()
@@ -36,13 +36,13 @@ export function MakeDialog({ isOpen, onClose }: { readonly isOpen: boolean; onCl
 
 const kinds = ['register', 'read', 'full'] as const
 
-function MakeForm({ onMade, onCancel }: { onMade(made: MadeApiKey): void; onCancel(): void }) {
+function MakeForm({ onMade, onCancel }: { onMade(made: ApiKeyMade): void; onCancel(): void }) {
   const say = useTexts(apiKeyTexts)
   const refresh = useRefresh()
   const [kind, setKind] = useState<(typeof kinds)[number]>('register')
   const [mayResolve, setMayResolve] = useState(false)
   const act = useAct(
-    (draft: ApiKeyDraft, key) => write<MadeApiKey>('POST', '/api-keys', draft, key),
+    (draft: ApiKeyInput, key) => write<ApiKeyMade>('POST', '/api-keys', draft, key),
     async (made) => {
       await refresh('/api-keys')
       onMade(made)
@@ -53,7 +53,7 @@ function MakeForm({ onMade, onCancel }: { onMade(made: MadeApiKey): void; onCanc
     expiry: expiry !== '' && expiry < dayFromToday(1) ? say('expiryPast') : null,
   }))
   const onSubmit = whenSound(({ name, expiry }) => {
-    const scopes = kind === 'register' && mayResolve ? (['register', 'resolve'] as const) : [kind]
+    const scopes: ApiKeyInput['scopes'] = kind === 'register' && mayResolve ? [kind, 'resolve'] : [kind]
     const until = expiry === '' ? {} : { expiresAt: new Date(`${expiry}T23:59:59.999`).toISOString() }
     act.run({ name: name.trim(), scopes, ...until })
   })
@@ -102,7 +102,7 @@ function MakeForm({ onMade, onCancel }: { onMade(made: MadeApiKey): void; onCanc
 }
 
 /** The only time the key is there to be seen. */
-function Made({ made, onDone }: { readonly made: MadeApiKey; onDone(): void }) {
+function Made({ made, onDone }: { readonly made: ApiKeyMade; onDone(): void }) {
   const say = useTexts(apiKeyTexts)
   const step = useFocus<HTMLDivElement>()
   if (made.key === null) {

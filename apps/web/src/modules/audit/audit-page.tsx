@@ -1,3 +1,4 @@
+import type { AuditEntry } from '@einmal/contract'
 import { Stack, Table, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Empty } from '../../parts/empty.tsx'
@@ -9,7 +10,6 @@ import { useList } from '../../platform/api/use-list.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
 import { describeAction, describeActor, describeField, describeSubject, describeValue } from './describe-entry.ts'
 import { type Change, readChange } from './read-change.ts'
-import type { AuditEntry } from './shapes.ts'
 import { auditTexts } from './texts.ts'
 
 export function AuditPage() {

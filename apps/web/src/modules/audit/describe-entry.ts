@@ -1,8 +1,8 @@
+import type { AuditEntry } from '@einmal/contract'
 import { roleTexts } from '../../frame/role-texts.ts'
 import type { Formats } from '../../platform/language/formats.ts'
 import { type Catalogue, type Language, sayIn } from '../../platform/language/language.ts'
 import { isRecord } from './read-change.ts'
-import type { AuditEntry } from './shapes.ts'
 import { auditTexts, fieldNameTexts, nounTexts, verbTexts } from './texts.ts'
 
 /** Says a word that came from the record; one that we do not know stays as it is. */

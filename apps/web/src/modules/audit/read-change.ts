@@ -6,7 +6,8 @@ export interface Change {
 }
 
 /** What an audit entry says about the change, field by field: either how it was and is, or what was asked for. */
-export function readChange(data: Readonly<Record<string, unknown>>): readonly Change[] {
+export function readChange(data: unknown): readonly Change[] {
+  if (!isRecord(data)) return []
   const { before, after, ...rest } = data
   if (!isRecord(after)) return toChanges(data)
   const earlier = isRecord(before) ? before : {}

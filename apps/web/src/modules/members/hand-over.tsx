@@ -1,12 +1,12 @@
+import type { InvitationSent } from '@einmal/contract'
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { useFocus } from '../../parts/use-focus.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
-import type { SentInvitation } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 /** The link of an invitation that no mail could carry. */
-export function HandOver({ sent, onDone }: { readonly sent: SentInvitation; onDone(): void }) {
+export function HandOver({ sent, onDone }: { readonly sent: InvitationSent; onDone(): void }) {
   const say = useTexts(memberTexts)
   const { formats } = useLanguage()
   const step = useFocus<HTMLDivElement>()

@@ -1,3 +1,4 @@
+import type { Invitation, InvitationSent } from '@einmal/contract'
 import { Group } from '@mantine/core'
 import { useState } from 'react'
 import { roleTexts } from '../../frame/role-texts.ts'
@@ -14,7 +15,6 @@ import { useList, useRefresh } from '../../platform/api/use-list.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
 import { HandOver } from './hand-over.tsx'
-import type { Invitation, SentInvitation } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 /** Whoever is invited and not here yet, and how it stands with them. */
@@ -23,10 +23,10 @@ export function Invitations() {
   const list = useList<Invitation>('/invitations')
   const refresh = useRefresh()
   const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
-  const [unsent, setUnsent] = useState<SentInvitation | null>(null)
+  const [unsent, setUnsent] = useState<InvitationSent | null>(null)
   const [sendingId, setSendingId] = useState<string | null>(null)
   const send = useAct(
-    ({ id }: { readonly id: string }, key) => write<SentInvitation>('POST', `/invitations/${id}/send`, {}, key),
+    ({ id }: { readonly id: string }, key) => write<InvitationSent>('POST', `/invitations/${id}/send`, {}, key),
     async (sent) => {
       await refresh('/invitations')
       if (sent.isSent) giveNotice(say('sent', { email: sent.invitation.email }))

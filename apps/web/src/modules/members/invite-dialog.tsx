@@ -1,3 +1,4 @@
+import type { InvitationSent, Role } from '@einmal/contract'
 import { Stack } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -7,23 +8,21 @@ import { FormActions } from '../../parts/form-actions.tsx'
 import { useFields } from '../../parts/use-fields.ts'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
-import type { Role } from '../../platform/api/shapes.ts'
 import { useRefresh } from '../../platform/api/use-list.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
 import { HandOver } from './hand-over.tsx'
 import { RoleChoice } from './role-choice.tsx'
-import type { SentInvitation } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 export function InviteDialog({ isOpen, onClose }: { readonly isOpen: boolean; onClose(): void }) {
   const say = useTexts(memberTexts)
-  const [unsent, setUnsent] = useState<SentInvitation | null>(null)
+  const [unsent, setUnsent] = useState<InvitationSent | null>(null)
   const close = () => {
     setUnsent(null)
     onClose()
   }
-  const onMade = (made: SentInvitation) => {
+  const onMade = (made: InvitationSent) => {
     if (!made.isSent) return setUnsent(made)
     giveNotice(say('sent', { email: made.invitation.email }))
     close()
@@ -40,14 +39,14 @@ export function InviteDialog({ isOpen, onClose }: { readonly isOpen: boolean; on
   )
 }
 
-function InviteForm({ onMade, onCancel }: { onMade(made: SentInvitation): void; onCancel(): void }) {
+function InviteForm({ onMade, onCancel }: { onMade(made: InvitationSent): void; onCancel(): void }) {
   const say = useTexts(memberTexts)
   const sayField = useTexts(fieldTexts)
   const refresh = useRefresh()
   const [role, setRole] = useState<Role>('agent')
   const act = useAct(
     (content: { readonly email: string; readonly role: Role }, key) =>
-      write<SentInvitation>('POST', '/invitations', content, key),
+      write<InvitationSent>('POST', '/invitations', content, key),
     async (made) => {
       await refresh('/invitations')
       onMade(made)

@@ -1,3 +1,4 @@
+import type { Member } from '@einmal/contract'
 import { Button, Group, Stack, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useMe } from '../../frame/me.ts'
@@ -14,7 +15,6 @@ import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { RoleDialog } from './role-dialog.tsx'
-import type { Member } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 export function MembersPage() {

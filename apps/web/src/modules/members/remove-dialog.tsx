@@ -1,10 +1,10 @@
+import type { Member } from '@einmal/contract'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
 import { useRefresh } from '../../platform/api/use-list.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
-import type { Member } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 interface Props {

@@ -1,7 +1,7 @@
+import { type Role, roles } from '@einmal/contract'
 import { Radio, Stack } from '@mantine/core'
 import { useMe } from '../../frame/me.ts'
 import { roleTexts } from '../../frame/role-texts.ts'
-import { type Role, roles } from '../../platform/api/shapes.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { memberTexts } from './texts.ts'
 

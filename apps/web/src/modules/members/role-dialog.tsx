@@ -1,3 +1,4 @@
+import type { Member, Role } from '@einmal/contract'
 import { Stack } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,12 +9,10 @@ import { ErrorNote } from '../../parts/error-note.tsx'
 import { FormActions } from '../../parts/form-actions.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { write } from '../../platform/api/request.ts'
-import type { Role } from '../../platform/api/shapes.ts'
 import { useRefresh } from '../../platform/api/use-list.ts'
 import { useTexts } from '../../platform/language/language-context.tsx'
 import { giveNotice } from '../../platform/notices.ts'
 import { RoleChoice } from './role-choice.tsx'
-import type { Member } from './shapes.ts'
 import { memberTexts } from './texts.ts'
 
 interface Props {

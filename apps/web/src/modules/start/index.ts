@@ -1,9 +1,10 @@
 /** Start: who is signed in where, what will appear here, and what to do first. */
+
+import { roles } from '@einmal/contract'
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Area } from '../../frame/area.ts'
 import { officeRoute } from '../../frame/routes.ts'
 import { HomeIcon } from '../../parts/icons.tsx'
-import { roles } from '../../platform/api/shapes.ts'
 
 const routes = [
   createRoute({

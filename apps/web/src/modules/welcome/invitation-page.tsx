@@ -1,3 +1,4 @@
+import type { InvitationOffer, Me } from '@einmal/contract'
 import { Button, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { roleTexts } from '../../frame/role-texts.ts'
@@ -6,7 +7,6 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { PageButton } from '../../parts/page-link.tsx'
 import { useAct } from '../../platform/api/act.ts'
 import { askAuth, isCoded, write } from '../../platform/api/request.ts'
-import type { Me, Role } from '../../platform/api/shapes.ts'
 import { useAnswer } from '../../platform/api/use-answer.ts'
 import { goTo } from '../../platform/go-to.ts'
 import { useLanguage, useTexts } from '../../platform/language/language-context.tsx'
@@ -14,15 +14,6 @@ import { forgetLinkToken, useLinkToken } from '../../platform/link-token.ts'
 import { NewAccount } from './new-account.tsx'
 import { NoToken } from './no-token.tsx'
 import { welcomeTexts } from './texts.ts'
-
-interface Invitation {
-  readonly organizationName: string
-  readonly email: string
-  readonly role: Role
-  readonly hasAccount: boolean
-  readonly expiresAt: string
-  readonly isAccepted: boolean
-}
 
 export function InvitationPage() {
   const say = useTexts(welcomeTexts)
@@ -34,9 +25,9 @@ export function InvitationPage() {
 /** What the link leads to. */
 function Opened({ token }: { readonly token: string }) {
   const say = useTexts(welcomeTexts)
-  const [invitation, setInvitation] = useState<Invitation | null>(null)
+  const [invitation, setInvitation] = useState<InvitationOffer | null>(null)
   const { run, error } = useAct(
-    (content: { readonly token: string }, key) => write<Invitation>('POST', '/invitations/read', content, key),
+    (content: { readonly token: string }, key) => write<InvitationOffer>('POST', '/invitations/read', content, key),
     setInvitation,
   )
   // Asked again only on purpose: `run` is another function each time.
@@ -62,7 +53,7 @@ function Opened({ token }: { readonly token: string }) {
   )
 }
 
-function Offer({ token, invitation }: { readonly token: string; readonly invitation: Invitation }) {
+function Offer({ token, invitation }: { readonly token: string; readonly invitation: InvitationOffer }) {
   const say = useTexts(welcomeTexts)
   const sayRole = useTexts(roleTexts)
   const { formats } = useLanguage()

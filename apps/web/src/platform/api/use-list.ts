@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import type { Page } from './page.ts'
 import { read } from './request.ts'
-import type { Page } from './shapes.ts'
 
 export interface List<Item> {
   readonly items: readonly Item[]
